@@ -150,20 +150,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "Workbench",
+            name: "IntegrationSupport",
             dependencies: [
                 "TestSupport", "API", "AMQP", "BellhopJSON", "Compression", "Cryptography", "HTTPServer", "Postgres",
                 "Store", "Push",
                 "Pipeline",
                 "Tracing", "Sandbox", "Settings", "BellhopRules", "ServiceRuntime",
             ],
-            path: "Tests/Workbench",
+            path: "Tests/IntegrationSupport",
             swiftSettings: settings
         ),
         .target(
             name: "CommandLineSupport",
             dependencies: [
-                "Workbench", "TestSupport", "Commands", "Sandbox", "Bench", "CLI", "ServiceRuntime",
+                "IntegrationSupport", "TestSupport", "Commands", "Sandbox", "Bench", "CLI", "ServiceRuntime",
             ],
             path: "Tests/CommandLineSupport",
             swiftSettings: settings
@@ -184,11 +184,11 @@ let package = Package(
             ["Sandbox", "HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
         ),
         tests(of: "Tracing", ["HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Store", ["Workbench", "Postgres", "Settings", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Store", ["IntegrationSupport", "Postgres", "Settings", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
             [
-                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox",
+                "IntegrationSupport", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -202,29 +202,29 @@ let package = Package(
         tests(
             of: "API",
             [
-                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Tracing", "Compression",
+                "IntegrationSupport", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Tracing", "Compression",
                 "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(
             of: "Operations",
             [
-                "CommandLineSupport", "Workbench", "Pipeline", "AMQP", "HTTPServer", "Store", "Settings",
+                "CommandLineSupport", "IntegrationSupport", "Pipeline", "AMQP", "HTTPServer", "Store", "Settings",
                 "ServiceRuntime",
             ]
         ),
         tests(
             of: "CLI",
-            ["CommandLineSupport", "Workbench", "Pipeline", "Store", "Settings", "ServiceRuntime"]
+            ["CommandLineSupport", "IntegrationSupport", "Pipeline", "Store", "Settings", "ServiceRuntime"]
         ),
         tests(
             of: "Roles",
-            ["CommandLineSupport", "Workbench", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]
+            ["CommandLineSupport", "IntegrationSupport", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]
         ),
         tests(
             of: "Commands",
             [
-                "CommandLineSupport", "CLI", "Operations", "API", "Workbench", "AMQP", "Postgres", "Store",
+                "CommandLineSupport", "CLI", "Operations", "API", "IntegrationSupport", "AMQP", "Postgres", "Store",
                 "Pipeline", "Push", "Sandbox", "Cryptography", "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -235,14 +235,14 @@ let package = Package(
         tests(
             of: "Console",
             [
-                "Workbench", "Commands", "Roles", "CLI", "Operations", "HTTPServer", "Postgres", "Store",
+                "IntegrationSupport", "Commands", "Roles", "CLI", "Operations", "HTTPServer", "Postgres", "Store",
                 "Settings", "BellhopJSON", "ServiceRuntime",
             ]
         ),
         .testTarget(
             name: "ProofTests",
             dependencies: [
-                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox",
+                "IntegrationSupport", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ],
             exclude: ["Producers"],
@@ -251,7 +251,7 @@ let package = Package(
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "CommandLineSupport", "Workbench", "TestSupport", "Commands", "Roles", "CLI", "Sandbox",
+                "CommandLineSupport", "IntegrationSupport", "TestSupport", "Commands", "Roles", "CLI", "Sandbox",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ],
             swiftSettings: settings

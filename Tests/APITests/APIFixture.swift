@@ -2,6 +2,7 @@ import API
 import BellhopJSON
 import BellhopRules
 import HTTPServer
+import IntegrationSupport
 import Pipeline
 import Push
 import ServiceRuntime
@@ -10,7 +11,6 @@ import Store
 import TestSupport
 import Testing
 import Tracing
-import Workbench
 
 /// The API on a dedicated schema, with the rights of `bellhop_api`, called without a socket.
 ///
@@ -18,7 +18,7 @@ import Workbench
 struct APIFixture: Sendable {
     typealias Answer = InboxCaller.Answer
 
-    let bench: Bench
+    let servers: ServerFixture
     private let caller: InboxCaller
 
     static func with<Value>(
@@ -39,8 +39,9 @@ struct APIFixture: Sendable {
         setting.limits = limits
         setting.time = time
         setting.tracer = tracer
-        return try await Bench.withSchema(catalogs: try catalogs ?? Bench.shipped()) { [setting] bench in
-            try await InboxCaller.with(bench, setting) { try await body(APIFixture(bench: bench, caller: $0)) }
+        return try await ServerFixture.withSchema(catalogs: try catalogs ?? ServerFixture.shipped()) {
+            [setting] servers in
+            try await InboxCaller.with(servers, setting) { try await body(APIFixture(servers: servers, caller: $0)) }
         }
     }
 
@@ -130,7 +131,7 @@ struct APIFixture: Sendable {
         isNew: Bool = false
     ) async throws -> String {
         let id = Self.id(number)
-        _ = try await bench.owner.run(
+        _ = try await servers.owner.run(
             """
             INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, data, link,
                                        created_at)

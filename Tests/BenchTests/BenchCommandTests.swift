@@ -7,7 +7,7 @@ import Testing
 
 @testable import Bench
 
-@Suite("bellhop bench", .inTurn, .timeLimit(.ofTest))
+@Suite("bellhop bench", .limitedConcurrency, .timeLimit(.ofTest))
 struct BenchCommandTests {
     private static let hasServers = Servers.amqpURL != nil && Servers.databaseURL != nil
 

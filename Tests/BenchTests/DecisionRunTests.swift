@@ -8,7 +8,7 @@ import Testing
 struct DecisionRunTests {
     @Test("the run needs no servers, and its decisions match the workload's own count")
     func measures() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             let answer = await prompt.run("bench", "decision", "--events", "1500", "--users", "400", "--json")
             #expect(answer.code == .done, "\(answer.complaints)")
             let report = try #require(

@@ -1,14 +1,14 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Output that cannot be written",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .timeLimit(.ofTest)
@@ -19,12 +19,14 @@ struct FailedWriteTests {
         "dead-letters export --by ada --because x",
     ]
 
-    private static func withProgram(_ body: @escaping @Sendable (RealProgram, Bench) async throws -> Void) async throws
+    private static func withProgram(_ body: @escaping @Sendable (RealProgram, ServerFixture) async throws -> Void)
+        async throws
     {
-        try await Bench.withTopology { bench in
-            let letters = ["a-letter", "b-letter", "c-letter"].map { Letters.rejected($0) }
-            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(RealProgram(prompt), bench) }
+        try await ServerFixture.withTopology { servers in
+            let letters = ["a-letter", "b-letter", "c-letter"].map { DeadLetterSamples.rejected($0) }
+            _ = try await DeadLetterStore(pool: servers.pool).file(letters)
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in try await body(RealProgram(prompt), servers)
+            }
         }
     }
 
@@ -61,12 +63,12 @@ struct FailedWriteTests {
 
     @Test("an action whose output cannot be written is still completed")
     func act() async throws {
-        try await Self.withProgram { program, bench in
+        try await Self.withProgram { program, servers in
             let words = "dead-letters discard a-letter --yes --by ada --because x"
             let (ending, complaints) = try await program.run("bellhop \(words) >/dev/full")
             #expect(ending == .exited(ExitCode.tryAgain.rawValue))
             #expect(complaints.contains("the command completed"))
-            let state = try await bench.column("SELECT state FROM dead_letters WHERE dead_id = 'a-letter'")
+            let state = try await servers.column("SELECT state FROM dead_letters WHERE dead_id = 'a-letter'")
             #expect(state == ["discarded"])
         }
     }
@@ -76,7 +78,7 @@ struct FailedWriteTests {
         arguments: ["discard --all", "replay --all", "export"]
     )
     func hangUp(verb: String) async throws {
-        try await Self.withProgram { program, bench in
+        try await Self.withProgram { program, servers in
             let terminal = try PseudoTerminal()
             let child = try program.start(
                 "bellhop dead-letters \(verb) <'\(terminal.path)' >'\(terminal.path)' 2>'\(terminal.path)'"
@@ -86,8 +88,8 @@ struct FailedWriteTests {
             let ending = await child.ending()
             let isOrderly = [ExitCode.answerIsNo, .usage].contains { ending == .exited($0.rawValue) }
             #expect(isOrderly, "\(ending)")
-            let open = try await bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
-            let noted = try await bench.count("SELECT count(*) FROM audit")
+            let open = try await servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let noted = try await servers.count("SELECT count(*) FROM audit")
             #expect(open == 3)
             #expect(noted == 0)
         }
@@ -95,17 +97,17 @@ struct FailedWriteTests {
 
     @Test("an editor reads from the terminal, handles Ctrl-C, and its text is kept readable only by its owner")
     func editor() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let body = #"{"id":"e1","app":"drop","eventType":"system","title":"wrong","body":"b"}"#
-            let letter = Letters.rejected("a-letter", reason: "missing-audience", app: "drop", body: body)
-            _ = try await DeadLetterStore(pool: bench.pool).file([letter])
+            let letter = DeadLetterSamples.rejected("a-letter", reason: "missing-audience", app: "drop", body: body)
+            _ = try await DeadLetterStore(pool: servers.pool).file([letter])
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("editor"))
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             let script = folder.appendingPathComponent("editor.sh").path
             let words = "trap 'echo interrupted' INT; echo what?; read -r a || read -r a; sed -i \"s/wrong/$a/\" \"$1\""
             try words.write(toFile: script, atomically: true, encoding: .utf8)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let own = prompt.with("EDITOR", "sh '\(script)'").with("TMPDIR", folder.path)
                 let terminal = try PseudoTerminal()
                 let command = "dead-letters edit a-letter --dry-run --by ada --because x"
@@ -136,11 +138,11 @@ struct FailedWriteTests {
 
     @Test("a terminal gets no control sequence from a dead letter, and the prompt is plain text")
     func terminal() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let hostile = "\u{1B}]52;c;aGk=\u{7}\u{9B}2J\u{202E}"
-            let letter = Letters.rejected("a-letter", reason: "r" + hostile, app: "drop" + hostile)
-            _ = try await DeadLetterStore(pool: bench.pool).file([letter])
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            let letter = DeadLetterSamples.rejected("a-letter", reason: "r" + hostile, app: "drop" + hostile)
+            _ = try await DeadLetterStore(pool: servers.pool).file([letter])
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let program = RealProgram(prompt.with("NO_COLOR", "1"))
                 for words in ["groups", "list", "list --json", "show a-letter", "export --by ada --because x"] {
                     let terminal = try PseudoTerminal()

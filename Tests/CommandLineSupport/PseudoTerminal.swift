@@ -16,7 +16,7 @@ package final class PseudoTerminal: Sendable {
         master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (lock, number): (Int32, Int32) = (0, 0)
         guard master >= 0, ioctl(master, Self.setLock, &lock) == 0, ioctl(master, Self.getNumber, &number) == 0 else {
-            throw PoolTrouble("no pseudo-terminal: \(String(cString: strerror(errno)))")
+            throw ProgramFailure("no pseudo-terminal: \(String(cString: strerror(errno)))")
         }
         path = "/dev/pts/\(number)"
         slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)

@@ -123,7 +123,7 @@ package final class RunningPool: Sendable {
     }
 }
 
-struct PoolTrouble: Error, CustomStringConvertible {
+struct ProgramFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }

@@ -1,10 +1,10 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
@@ -13,7 +13,7 @@ import Workbench
 struct AnswerGoldenTests {
     @Test("commands without servers answer as stored")
     func offline() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             var session = Transcript(prompt, masking: [folder.path: "folder"])
             let event = #"{"id":"e1","app":"drop","eventType":"security","to":{"user":"ada"},"data":{}}"#
             await session.run("validate", "--json", "-", input: event)
@@ -50,12 +50,22 @@ struct AnswerGoldenTests {
         }
     }
 
-    @Test("dead-letter commands answer as stored", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence))
+    @Test(
+        "dead-letter commands answer as stored",
+        .limitedConcurrency,
+        .enabled(if: BothServers.isThere, BothServers.absence)
+    )
     func deadLetters() async throws {
         let body = #"{"id":"e1","eventType":"system","to":{"user":"ada"},"title":"T","data":{"amount":"1"}}"#
         let letters = [
-            Letters.rejected("a-letter", failedAt: Letters.ago(300)),
-            Letters.rejected("b-letter", reason: "missing-id", user: "ada", failedAt: Letters.ago(200), body: body),
+            DeadLetterSamples.rejected("a-letter", failedAt: DeadLetterSamples.ago(300)),
+            DeadLetterSamples.rejected(
+                "b-letter",
+                reason: "missing-id",
+                user: "ada",
+                failedAt: DeadLetterSamples.ago(200),
+                body: body
+            ),
         ]
         try await DeadLetterPrompt.with(letters) { prompt, _ in
             var session = Transcript(prompt)
@@ -77,11 +87,15 @@ struct AnswerGoldenTests {
         }
     }
 
-    @Test("fan-out and hold commands answer as stored", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence))
+    @Test(
+        "fan-out and hold commands answer as stored",
+        .limitedConcurrency,
+        .enabled(if: BothServers.isThere, BothServers.absence)
+    )
     func fanoutsAndHolds() async throws {
-        try await DeadLetterPrompt.with([]) { prompt, bench in
-            try await bench.addFollowers(100)
-            let number = try await bench.addFanout("e1", users: 60, plannedTo: "u00060", planned: [true])
+        try await DeadLetterPrompt.with([]) { prompt, servers in
+            try await servers.addFollowers(100)
+            let number = try await servers.addFanout("e1", users: 60, plannedTo: "u00060", planned: [true])
             var session = Transcript(prompt)
             let reason = ["--because", "a test"]
             await session.run("fanouts", "list", "--json")
@@ -101,16 +115,20 @@ struct AnswerGoldenTests {
         }
     }
 
-    @Test("explain and status answer as stored", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence))
+    @Test(
+        "explain and status answer as stored",
+        .limitedConcurrency,
+        .enabled(if: BothServers.isThere, BothServers.absence)
+    )
     func state() async throws {
-        try await DeadLetterPrompt.with([]) { prompt, bench in
-            _ = try await bench.owner.run(
+        try await DeadLetterPrompt.with([]) { prompt, servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority) VALUES
                     ('drop', 'ada', 'noti_0000000000000001', 'e9', '', 'security', 'T', 'B', 'high')
                 """
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason) VALUES
                     ('drop', 'ada', 'noti_0000000000000001', 'push', '-', 'suppressed', 'no-device')

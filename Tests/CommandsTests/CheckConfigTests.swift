@@ -38,7 +38,7 @@ struct CheckConfigTests {
 
     @Test("a secret can come from a file that the environment or the command line names")
     func secretFile() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let file = folder.appendingPathComponent("amqp-url")
             try Data("amqp://bellhop:\(secret)@mq7/prod\n".utf8).write(to: file)
             let flag = await Prompt().run("check-config", "--amqp-url-file", file.path)
@@ -52,7 +52,7 @@ struct CheckConfigTests {
 
     @Test("a secret file that every user can read gets a warning", arguments: [0o644, 0o602, 0o640, 0o400])
     func openSecret(rights: Int) async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let file = folder.appendingPathComponent("amqp-url")
             try Data("amqp://bellhop:\(secret)@mq7/prod\n".utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: rights], ofItemAtPath: file.path)
@@ -88,7 +88,7 @@ struct CheckConfigTests {
 
     @Test("a token key that names no apps gets a warning if there are several apps")
     func unboundKey() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let set = folder.appendingPathComponent("set").path
             let key = folder.appendingPathComponent("key").path
             _ = await Prompt().run("keys", "tokens", "--out", key, "--set", set)
@@ -109,7 +109,7 @@ struct CheckConfigTests {
 
     @Test("a lease shorter than twice the longest request gets a warning", arguments: [("20s", true), ("60s", false)])
     func shortLease(_ lease: String, _ warns: Bool) async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let file = folder.appendingPathComponent("providers.json5")
             try Data("{}".utf8).write(to: file)
             let prompt = Prompt().with("BELLHOP_PROVIDERS", file.path).with("BELLHOP_LEASE", lease)
@@ -131,7 +131,7 @@ struct CheckConfigTests {
 
     @Test("faults of catalogues and providers are reported together")
     func fileFaults() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             let catalog = folder.appendingPathComponent("catalogs/broken.json5")
             try Data("{app: 7}".utf8).write(to: catalog)
             let providers = folder.appendingPathComponent("providers.json5")
@@ -145,7 +145,7 @@ struct CheckConfigTests {
 
     @Test("a fault of the settings hides no fault of catalogues and providers")
     func allFaults() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             let catalog = folder.appendingPathComponent("catalogs/broken.json5")
             try Data("{app: 7}".utf8).write(to: catalog)
             let providers = folder.appendingPathComponent("providers.json5")
@@ -161,7 +161,7 @@ struct CheckConfigTests {
 
     @Test("an unreadable catalogue hides no fault of another")
     func unreadable() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             let catalogs = folder.appendingPathComponent("catalogs")
             let nested = catalogs.appendingPathComponent("folder.json5")
             try FileManager.default.createDirectory(at: nested, withIntermediateDirectories: true)
@@ -179,7 +179,7 @@ struct CheckConfigTests {
 
     @Test("an app's time zone that is missing in the tz database is a fault")
     func misspeltZone() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             let catalog = folder.appendingPathComponent("catalogs/drop.json5")
             let text = try String(contentsOf: catalog, encoding: .utf8).replacing("Europe/Oslo", with: "Europe/Olso")
             try Data(text.utf8).write(to: catalog)
@@ -191,7 +191,7 @@ struct CheckConfigTests {
 
     @Test("every provider of an app is listed, including the mail relay")
     func namesProviders() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             let example = Checkout.file("deploy/providers.example.json5")
             let text = try String(contentsOf: example, encoding: .utf8)
             // Uses the only section of the example whose key can be made up.
@@ -215,7 +215,7 @@ struct CheckConfigTests {
         #expect(answer.code == .done)
         #expect(answer.output.contains("catalogues: none configured"))
         #expect(answer.output.contains("providers:  none configured"))
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             #expect(await prompt.run("check-config").output.contains("catalogues: drop ("))
         }
     }

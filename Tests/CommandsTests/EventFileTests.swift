@@ -1,10 +1,10 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
@@ -17,7 +17,7 @@ struct EventFileTests {
 
     @Test("validate reports for each line whether it would be accepted")
     func validate() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             prompt.input = good
             let fine = await prompt.run("validate", "-")
@@ -33,7 +33,7 @@ struct EventFileTests {
 
     @Test("a line that is not JSON does not hide the others, and positions are those of the file")
     func malformed() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             prompt.input = "not json\n\n" + good + "\n{oops}\n"
             let answer = await prompt.run("validate", "-")
@@ -56,7 +56,7 @@ struct EventFileTests {
 
     @Test("an event over several lines is one message, and several such events get the advice to use one line each")
     func severalLines() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             let wrapped = good.replacingOccurrences(of: #", "data""#, with: ",\n  \"data\"")
             prompt.input = "\n" + wrapped + "\n"
@@ -77,7 +77,7 @@ struct EventFileTests {
 
     @Test("validate warns of a toggle for a type that the catalogue does not have")
     func unknownToggle() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             prompt.input =
                 #"{"app": "drop", "eventType": "recipient.upserted", "userId": "u1", "#
@@ -98,7 +98,7 @@ struct EventFileTests {
 
     @Test("validate checks instants against the clock, as a worker does")
     func tooFarAhead() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             let days = { (count: Double) in
                 Date(timeIntervalSinceNow: count * 86_400).formatted(.iso8601)
             }
@@ -115,7 +115,7 @@ struct EventFileTests {
 
     @Test("an empty or missing file is bad input")
     func nothing() async throws {
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             #expect(await prompt.run("validate", "-").code == .badInput)
             let absent = await prompt.run("validate", folder.appendingPathComponent("no").path)
             #expect(absent.code == .badInput)
@@ -125,8 +125,8 @@ struct EventFileTests {
 
     @Test("a file with one invalid event publishes nothing", .enabled(if: BothServers.isThere, BothServers.absence))
     func refusal() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 var prompt = prompt
                 prompt.input = good + "\n" + bad
                 let answer = await prompt.run("publish", "-")
@@ -135,7 +135,8 @@ struct EventFileTests {
                 prompt.input = good
                 #expect(await prompt.run("publish", "-").output == "published 1 of 1, confirmed by the broker")
             }
-            let ids = try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
+            let ids = try await BrokerSession.with(try servers.broker, name: "test") {
+                [names = servers.names] session in
                 var ids: [String?] = []
                 while let message = try session.get(names.lane(.urgent)) { ids.append(message.properties.messageID) }
                 return ids
@@ -146,7 +147,7 @@ struct EventFileTests {
 
     @Test("publish without a broker reports that it waits, and exits with 69")
     func noBroker() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
             prompt.input = good
             let answer = await prompt.run("publish", "-")
@@ -161,7 +162,7 @@ struct EventFileTests {
         .enabled(if: BothServers.isThere, BothServers.absence)
     )
     func refusedLogIn() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             let url = try #require(Servers.amqpURL)
             var parts = try #require(URLComponents(string: url))
             parts.password = "wrong"
@@ -185,7 +186,7 @@ struct EventFileTests {
 
     @Test("validate shows the value at the place of a fault, and returns an object as JSON")
     func shown() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             prompt.input = #"{"id":"x","app":"drop","eventType":"system","to":{"user":"u"},"deliverAt":"tomorrow"}"#
             let answer = await prompt.run("validate", "-")

@@ -1,17 +1,17 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
 @Suite(
     "Untrusted text on a terminal",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )
@@ -37,7 +37,9 @@ struct HostileTextTests {
 
     @Test("no command prints a control character from a dead letter, as text or JSON")
     func deadLetters() async throws {
-        try await DeadLetterPrompt.with([try Self.letter("hostile-1"), try Self.letter("hostile-2")]) { prompt, bench in
+        try await DeadLetterPrompt.with([try Self.letter("hostile-1"), try Self.letter("hostile-2")]) {
+            prompt,
+            servers in
             for words in Self.looks { Self.check(await prompt.run(["dead-letters"] + words), words) }
             for words in Self.reasoned { Self.check(await prompt.run(["dead-letters"] + words + Self.because), words) }
             for words in Self.acts {
@@ -54,15 +56,15 @@ struct HostileTextTests {
                 Self.check(await prompt.run(words + ["--json"]), words)
             }
             // The output above was escaped, and the stored text is unchanged.
-            let kept = try await bench.column("SELECT reason FROM dead_letters WHERE dead_id = 'hostile-2'")
+            let kept = try await servers.column("SELECT reason FROM dead_letters WHERE dead_id = 'hostile-2'")
             #expect(kept == ["r" + Self.hostile])
         }
     }
 
     @Test("a dead letter in the broker's queue prints no control character either")
     func queue() async throws {
-        try await Bench.withTopology { bench in
-            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+        try await ServerFixture.withTopology { servers in
+            let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test"))
             publisher.start()
             var properties = MessageProperties(contentType: "application/json")
             properties.messageID = "m" + Self.hostile
@@ -70,14 +72,14 @@ struct HostileTextTests {
             properties.type = "t" + Self.hostile
             properties.headers = ["x-note": .string(Self.hostile)]
             let letter = OutgoingMessage(
-                exchange: bench.names.dead,
+                exchange: servers.names.dead,
                 routingKey: "drop." + Self.hostile,
                 properties: properties,
                 body: Array(Self.hostile.utf8)
             )
             #expect(await publisher.publish([letter]) == [.confirmed])
             await publisher.close()
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 for words in [["list"], ["list", "--json"], ["export"]] {
                     Self.check(await prompt.run(["dead-letters", "--from-queue"] + words), words)
                 }
@@ -133,7 +135,7 @@ struct HostileTextTests {
         return DeadLetterItem(
             id,
             cause,
-            failedAt: Letters.now,
+            failedAt: DeadLetterSamples.now,
             origin: .init(
                 exchange: "x" + hostile,
                 routingKey: "k" + hostile,

@@ -1,18 +1,18 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
 /// The script that creates the containers' log-ins, on a separate database; the log-ins belong to the whole server.
 @Suite(
     "Log-ins of containers",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest),
     .serialized
@@ -92,7 +92,7 @@ struct LogInsTests {
                 "DROP ROLE IF EXISTS \($0)"
             }
         try await Self.execute(clearing + ["CREATE DATABASE \(database)"])
-        try await Workplace.withPrompt { prompt, folder in
+        try await CommandFolder.withPrompt { prompt, folder in
             try Self.runScript(database, server, secrets: folder)
             let namespace = "bellhop"
             let owner = prompt.with("BELLHOP_DATABASE_URL", Self.url("owner", database, server))

@@ -1,18 +1,22 @@
 import CommandLineSupport
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
-@Suite("bellhop revoke-stale", .inTurn, .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"))
+@Suite(
+    "bellhop revoke-stale",
+    .limitedConcurrency,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL")
+)
 struct RevokeStaleTests {
     @Test("devices unseen for the given days are ended with the reason, others stay, and a repeat ends none")
     func revokes() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await ServerFixture.withSchema { servers in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute(
                     """
                     SET ROLE bellhop_worker;
@@ -23,11 +27,11 @@ struct RevokeStaleTests {
                     """
                 )
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let json = await prompt.run("revoke-stale", "--days", "90", "--json")
                 #expect(json.code == .done)
                 #expect(json.output == #"{"revoked":3}"#)
-                let reasons = try await bench.column(
+                let reasons = try await servers.column(
                     "SELECT concat_ws('|', profile_id, revoke_reason) FROM push_subscriptions ORDER BY profile_id"
                 )
                 #expect(reasons == ["u1", "u2", "u3|stale", "u4|stale", "u5|stale"])
@@ -39,8 +43,8 @@ struct RevokeStaleTests {
 
     @Test("a dry run shows the devices that it would end and ends none, and --app limits the command to an app")
     func rehearsal() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.pool.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.pool.run(
                 """
                 INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                                                 last_seen_at, source_time)
@@ -49,7 +53,7 @@ struct RevokeStaleTests {
                      LATERAL (SELECT now() - interval '100 days' AS seen) AS s
                 """
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let json = await prompt.run("revoke-stale", "--days", "90", "--dry-run", "--json")
                 #expect(json.code == .done)
                 let groups = [("drop", "apns", 1), ("drop", "fcm", 2), ("padel", "apns", 1)].map {
@@ -64,11 +68,11 @@ struct RevokeStaleTests {
                 let lines = "would end 1 subscription not seen for 90 days; none was ended\n  padel, apns: 1"
                 #expect(text.output == lines)
                 let ended = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
-                let before = try await bench.count(ended)
+                let before = try await servers.count(ended)
                 #expect(before == 0)
                 let padel = await prompt.run("revoke-stale", "--days", "90", "--app", "padel", "--json")
                 #expect(padel.output == #"{"revoked":1}"#)
-                let after = try await bench.column("SELECT app FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+                let after = try await servers.column("SELECT app FROM push_subscriptions WHERE revoked_at IS NOT NULL")
                 #expect(after == ["padel"])
                 let none = await prompt.run("revoke-stale", "--days", "90", "--app", "bank", "--dry-run", "--json")
                 #expect(none.code == .done)
@@ -88,8 +92,8 @@ struct RevokeStaleTests {
 
     @Test("every device is examined page by page, with the progress reported")
     func pages() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.pool.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.pool.run(
                 """
                 INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                                                 last_seen_at, source_time)
@@ -99,7 +103,7 @@ struct RevokeStaleTests {
             )
             var search = StaleDeviceWalk.Search(days: 90)
             search.pageSize = 2
-            var walk = StaleDeviceWalk(pool: bench.pool, search: search)
+            var walk = StaleDeviceWalk(pool: servers.pool, search: search)
             var told: [[Int]] = []
             while try await walk.step() { told.append([walk.looked, walk.total]) }
             #expect(told == [[2, 0], [4, 2], [5, 3]])

@@ -1,26 +1,26 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
 @Suite(
     "bellhop migrate and topology",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )
 struct SchemaCommandTests {
     @Test("migrate --check distinguishes a current schema from a missing one and changes nothing")
     func migrateCheck() async throws {
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 #expect(await prompt.run("migrate", "--check").code == .done)
                 let missing = prompt.with("BELLHOP_NAMESPACE", "no_such_namespace_here")
                 for _ in 1...2 {
@@ -34,15 +34,15 @@ struct SchemaCommandTests {
 
     @Test("migrate reports the lock table's requirement for many partitions, and nothing without partitions")
     func locks() async throws {
-        try await Bench.withSchema(partitions: 64) { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema(partitions: 64) { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let (migrated, checked) = (await prompt.run("migrate"), await prompt.run("migrate", "--check"))
                 #expect(migrated.output.contains("64 partitions require max_locks_per_transaction >= 256"))
                 #expect(checked.output.contains("64 partitions require max_locks_per_transaction >= 256"))
             }
         }
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let migrated = await prompt.run("migrate")
                 #expect(!migrated.output.contains("max_locks_per_transaction"))
             }
@@ -59,18 +59,18 @@ struct SchemaCommandTests {
 
     @Test("topology check succeeds after apply and names objects that have disappeared since")
     func topologyCheck() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let applied = await prompt.run("topology", "apply")
                 #expect(applied.code == .done)
                 #expect(applied.output.contains("6 event types and 10 keys of feeds and cancellations"))
                 #expect(await prompt.run("topology", "check").code == .done)
-                try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
+                try await BrokerSession.with(try servers.broker, name: "test") { [names = servers.names] session in
                     _ = try session.deleteQueue(names.replay)
                 }
                 let answer = await prompt.run("topology", "check")
                 #expect(answer.code == .answerIsNo)
-                #expect(answer.output == "queue \(bench.names.replay) is missing")
+                #expect(answer.output == "queue \(servers.names.replay) is missing")
             }
         }
     }
@@ -82,16 +82,16 @@ struct SchemaCommandTests {
         let password = url.password ?? "unused"
         url.user = name
         let stranger = try #require(url.string)
-        try await Bench.withSchema { bench in
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await ServerFixture.withSchema { servers in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute("CREATE ROLE \(name) LOGIN PASSWORD '\(password)'")
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let answer = await prompt.with("BELLHOP_DATABASE_URL", stranger).run("topology", "check")
                 #expect(answer.code == .configuration)
                 #expect(answer.complaints.contains("grant the role"), "\(answer.complaints)")
             }
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute("DROP ROLE \(name)")
             }
         }

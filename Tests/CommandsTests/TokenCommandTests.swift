@@ -2,10 +2,10 @@ import API
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
@@ -13,7 +13,7 @@ import Workbench
 struct TokenCommandTests {
     @Test("a token of a new key is accepted by its key set, with the configured audience and issuer")
     func accepted() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let (key, set) = (
                 folder.appendingPathComponent("key.pem").path, folder.appendingPathComponent("set.json").path
             )
@@ -37,7 +37,7 @@ struct TokenCommandTests {
 
     @Test("existing files are kept, and an invalid key is reported")
     func refused() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let file = folder.appendingPathComponent("mine").path
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
             let kept = await Prompt().run("keys", "tokens", "--out", file, "--set", file + ".set")
@@ -54,7 +54,7 @@ struct TokenCommandTests {
 
     @Test("a second key is added to the set, so that tokens of both are accepted during a change")
     func second() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let set = folder.appendingPathComponent("set.json").path
             for name in ["old", "new"] {
                 let key = folder.appendingPathComponent(name).path
@@ -67,7 +67,7 @@ struct TokenCommandTests {
 
     @Test("check-config shows the number of token keys and the faults of the set")
     func checked() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let (key, set) = (
                 folder.appendingPathComponent("key.pem").path, folder.appendingPathComponent("set.json").path
             )

@@ -1,14 +1,14 @@
 import CommandLineSupport
 import Glibc
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
 @Suite(
     "bellhop up",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .serialized,
@@ -17,7 +17,7 @@ import Workbench
 struct UpTests {
     @Test("up starts every role on an empty database and broker, keeps them running and ends them all")
     func everything() async throws {
-        try await Self.onEmptyServers { bench, prompt, up in
+        try await Self.onEmptyServers { servers, prompt, up in
             try await up.wait(for: "every role") { up in
                 up.isManned(2) && up.isServing("scheduler", "operations endpoint")
                     && up.isServing("inbox API", "inbox API") && up.isServing("console", "console")
@@ -27,7 +27,7 @@ struct UpTests {
             let published = await producer.run("publish", "-")
             #expect(published.code == .done, "\(published.complaints)")
             try await eventually("its notification") {
-                try await bench.count("SELECT count(*) FROM notifications") == 1
+                try await servers.count("SELECT count(*) FROM notifications") == 1
             }
             let victim = try #require(up.processes("scheduler").last)
             kill(victim, SIGKILL)
@@ -71,7 +71,7 @@ struct UpTests {
 
     @Test("up that cannot migrate the schema has the message and exit code of the migration")
     func refused() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             var prompt = prompt
             prompt.environment["BELLHOP_AMQP_URL"] = "amqp://127.0.0.1:1"
             prompt.environment["BELLHOP_DATABASE_URL"] = "postgres://127.0.0.1:1/bellhop"
@@ -88,11 +88,11 @@ struct UpTests {
     /// Runs a body in a namespace without schema and topology, with the catalogue of drop.
     private static func onEmptyServers(
         hasKeys: Bool = true,
-        _ body: (Bench, Prompt, RunningPool) async throws -> Void
+        _ body: (ServerFixture, Prompt, RunningPool) async throws -> Void
     ) async throws {
-        try await Bench.withTopology { bench in
-            try await bench.wipe()
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology { servers in
+            try await servers.wipe()
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 var prompt = prompt
                 if hasKeys {
                     let key = folder.appendingPathComponent("key").path
@@ -105,7 +105,7 @@ struct UpTests {
                     prompt = prompt.with(setting, "127.0.0.1:0")
                 }
                 try await RunningPool.with("up", workers: 2, prompt, in: folder) { up in
-                    try await body(bench, prompt, up)
+                    try await body(servers, prompt, up)
                 }
             }
         }

@@ -1,13 +1,13 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Operations
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import CLI
 @testable import Commands
@@ -16,7 +16,7 @@ import Workbench
 
 /// The console on a dedicated schema, called without a socket.
 struct ConsoleFixture: Sendable {
-    let bench: Bench
+    let servers: ServerFixture
     let console: OperatorConsole
     let board: StatusCache
     /// The environment of the console, for commands that are compared with it.
@@ -33,15 +33,15 @@ struct ConsoleFixture: Sendable {
         origin: WebOrigin? = nil,
         _ body: @Sendable (ConsoleFixture) async throws -> Void
     ) async throws {
-        try await Bench.withSchema { bench in
-            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            try await with(bench, environment, origin, body)
+        try await ServerFixture.withSchema { servers in
+            _ = try await DeadLetterStore(pool: servers.pool).file(letters)
+            try await with(servers, environment, origin, body)
         }
     }
 
-    /// Runs a body with a console on an existing bench.
+    /// Runs a body with a console on existing servers.
     static func with(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ environment: [String: String] = [:],
         _ origin: WebOrigin? = nil,
         _ body: @Sendable (ConsoleFixture) async throws -> Void
@@ -49,12 +49,12 @@ struct ConsoleFixture: Sendable {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("console"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let environment = settings(bench).merging(environment) { _, given in given }
+        let environment = settings(servers).merging(environment) { _, given in given }
         let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
         let pool = try CommandContext(configuration: configuration).pool(as: .admin, name: "console", size: 6)
         let zones = ZoneLibrary(environment: environment)
         let context = OperationsContext(configuration: configuration, pool: pool, zones: zones)
-        let console = try made(bench, context, environment, folder, origin)
+        let console = try made(servers, context, environment, folder, origin)
         let result: Result<Void, any Error>
         do { result = .success(try await body(console)) } catch { result = .failure(error) }
         await pool.close()
@@ -62,7 +62,7 @@ struct ConsoleFixture: Sendable {
     }
 
     private static func made(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ context: OperationsContext,
         _ environment: [String: String],
         _ folder: URL,
@@ -88,7 +88,7 @@ struct ConsoleFixture: Sendable {
         )
         surroundings.origin = origin
         return ConsoleFixture(
-            bench: bench,
+            servers: servers,
             console: OperatorConsole(surroundings),
             board: board,
             environment: environment,
@@ -107,11 +107,11 @@ struct ConsoleFixture: Sendable {
         return (code, printed.text)
     }
 
-    private static func settings(_ bench: Bench) -> [String: String] {
+    private static func settings(_ servers: ServerFixture) -> [String: String] {
         [
             "BELLHOP_AMQP_URL": Servers.amqpURL ?? "", "BELLHOP_DATABASE_URL": Servers.databaseURL ?? "",
-            "BELLHOP_NAMESPACE": bench.namespace.name, "BELLHOP_CATALOGS": Checkout.file("deploy/catalogs").path,
-            "BELLHOP_RETRY_DELAYS": Bench.tiers.map(\.name).joined(separator: ","),
+            "BELLHOP_NAMESPACE": servers.namespace.name, "BELLHOP_CATALOGS": Checkout.file("deploy/catalogs").path,
+            "BELLHOP_RETRY_DELAYS": ServerFixture.tiers.map(\.name).joined(separator: ","),
         ]
     }
 

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Admission of request bodies", .inTurn, .timeLimit(.ofTest))
+@Suite("Admission of request bodies", .limitedConcurrency, .timeLimit(.ofTest))
 struct BodyAdmissionTests {
     /// Accepts bodies at `/open` and `/small`, and none at `/closed`, at `/none` and at paths without a route.
     private static let router: Router = {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Header fields", .inTurn, .timeLimit(.ofTest))
+@Suite("Header fields", .limitedConcurrency, .timeLimit(.ofTest))
 struct FieldLineTests {
     /// A request that a lenient proxy takes for the body of the previous request.
     private static let hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\nX: "

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Hostile clients", .inTurn, .timeLimit(.ofTest))
+@Suite("Hostile clients", .limitedConcurrency, .timeLimit(.ofTest))
 struct HostileClientTests {
     private static let head = "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
 

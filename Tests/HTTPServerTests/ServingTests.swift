@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Requests and answers", .inTurn, .timeLimit(.ofTest))
+@Suite("Requests and answers", .limitedConcurrency, .timeLimit(.ofTest))
 struct ServingTests {
     private static let echo: HTTPHandler = { request in
         let body = String(decoding: request.body, as: UTF8.self)

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Starting and stopping", .inTurn, .timeLimit(.ofTest))
+@Suite("Starting and stopping", .limitedConcurrency, .timeLimit(.ofTest))
 struct StoppingTests {
     /// Longer than any machine delays a test's next step.
     private static let patience = LongestWait.duration

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Streams", .inTurn, .timeLimit(.ofTest))
+@Suite("Streams", .limitedConcurrency, .timeLimit(.ofTest))
 struct StreamingTests {
     @Test("events arrive when they are sent, not when the stream ends")
     func events() async throws {
@@ -58,7 +58,7 @@ struct StreamingTests {
 
     @Test("a stream whose client has disconnected is cancelled at its next pieces")
     func clientGone() async throws {
-        let ended = Flag()
+        let ended = AtomicFlag()
         let (stream, say) = AsyncStream<[UInt8]>.makeStream()
         say.onTermination = { _ in ended.value.store(true, ordering: .relaxed) }
         try await withServer(handler: { _ in .events(stream) }) { server in
@@ -76,7 +76,7 @@ struct StreamingTests {
 
     @Test("a client that reads nothing is cut off, and its stream ends")
     func stalled() async throws {
-        let ended = Flag()
+        let ended = AtomicFlag()
         let stream = AsyncStream<[UInt8]> { continuation in
             continuation.onTermination = { _ in ended.value.store(true, ordering: .relaxed) }
             for _ in 0..<400 { continuation.yield([UInt8](repeating: 7, count: 100_000)) }
@@ -134,6 +134,6 @@ struct StreamingTests {
 /// A flag that closures share by reference.
 ///
 /// Swift 6.0 copies an atomic that several nested closures capture.
-private final class Flag: Sendable {
+private final class AtomicFlag: Sendable {
     let value = Atomic<Bool>(false)
 }

@@ -20,7 +20,7 @@ extension Proofs {
 
         /// Returns the time from the worker's start until the last good message is a row; all messages are ready
         /// before.
-        private func drainTime(_ make: (Traffic) -> [Piece]) async throws -> Duration {
+        private func drainTime(_ make: (Traffic) -> [ProofMessage]) async throws -> Duration {
             var span = Duration.zero
             try await Stage.with { stage in
                 let pieces = make(Traffic(exchange: stage.names.events))

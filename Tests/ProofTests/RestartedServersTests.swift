@@ -5,7 +5,7 @@ import Testing
 /// Runs concurrently with the other proofs, since no other proof uses these servers.
 @Suite(
     "Restarted servers",
-    .proofInTurn,
+    .limitedProofConcurrency,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
     .timeLimit(.ofProof)
 )
@@ -100,13 +100,13 @@ struct RestartedServersTests {
         #expect(pushes.repeats == 0 && pushes.unknown == 0 && pushes.counted == 0, "\(pushes)")
     }
 
-    private static func pieces(_ numbers: Range<Int>, for stage: Stage) -> [Piece] {
+    private static func pieces(_ numbers: Range<Int>, for stage: Stage) -> [ProofMessage] {
         let traffic = Traffic(exchange: stage.names.events)
         return numbers.map { $0 % 10 == 3 ? traffic.bad($0) : traffic.good($0) }
     }
 
     /// Publishes the messages in parts, so that the fault hits both a part and the time between parts.
-    private func send(_ pieces: [Piece], on stage: Stage) async throws -> Sent {
+    private func send(_ pieces: [ProofMessage], on stage: Stage) async throws -> Sent {
         try await Producer.with(try stage.broker) { producer in
             var sent = Sent()
             for start in stride(from: 0, to: pieces.count, by: 500) {

@@ -3,7 +3,7 @@ import Testing
 
 /// The check that the folders of a target depend on each other in one direction, and that tests have the folders of
 /// their target, on a target made for it.
-@Suite("deploy/check-folders", .inTurn, .timeLimit(.ofTest))
+@Suite("deploy/check-folders", .limitedConcurrency, .timeLimit(.ofTest))
 struct CheckFoldersTests {
     private static func check(_ files: [String: String]) throws -> (output: String, code: Int32) {
         try CheckedCheckout.run(

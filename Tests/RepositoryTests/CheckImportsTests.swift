@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The check that targets import what Package.swift declares, on a package made for it.
-@Suite("deploy/check-imports", .inTurn, .timeLimit(.ofTest))
+@Suite("deploy/check-imports", .limitedConcurrency, .timeLimit(.ofTest))
 struct CheckImportsTests {
     private static let table = """
         ## Targets

@@ -1,9 +1,9 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// Prometheus's rules for names, applied to every metric.
 @Suite("Names of metrics")
@@ -47,7 +47,7 @@ struct MetricRulesTests {
 /// Real roles on real servers, queried as Prometheus does.
 @Suite(
     "Metrics of roles",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere && RunningPool.isBuilt, BothServers.absence),
     .enabled(if: Promtool.isThere, Promtool.absence),
     .timeLimit(.ofTest)
@@ -58,8 +58,8 @@ struct RoleMetricsTests {
         arguments: ["worker", "scheduler", "api", "console"]
     )
     func scraped(role: String) async throws {
-        try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology(catalogs: try ServerFixture.shipped()) { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 var prompt = prompt
                 let keys = folder.appendingPathComponent("keys.json").path
                 _ = await prompt.run(

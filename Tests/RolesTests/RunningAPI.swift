@@ -1,11 +1,11 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
-/// `bellhop api` as a separate process, on a bench's schema and with a separate key set.
+/// `bellhop api` as a separate process, on a fixture's schema and with a separate key set.
 struct RunningAPI {
     /// The address for clients.
     let address: String
@@ -16,11 +16,11 @@ struct RunningAPI {
     private let files: (key: String, set: String)
 
     /// Starts the API in a folder that only it uses.
-    init(on bench: Bench, in folder: URL, with settings: [String: String] = [:]) async throws {
+    init(on servers: ServerFixture, in folder: URL, with settings: [String: String] = [:]) async throws {
         files = (folder.appendingPathComponent("key").path, folder.appendingPathComponent("set").path)
         let log = folder.appendingPathComponent("log").path
         let usual = [
-            "BELLHOP_DATABASE_URL": Servers.databaseURL ?? "", "BELLHOP_NAMESPACE": "\(bench.namespace)",
+            "BELLHOP_DATABASE_URL": Servers.databaseURL ?? "", "BELLHOP_NAMESPACE": "\(servers.namespace)",
             "BELLHOP_CATALOGS": Checkout.file("deploy/catalogs").path, "BELLHOP_JWT_KEYS": files.set,
             "BELLHOP_API_LISTEN": "127.0.0.1:0", "BELLHOP_METRICS_LISTEN": "127.0.0.1:0",
             "BELLHOP_LOG": "info,json",

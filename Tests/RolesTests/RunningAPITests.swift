@@ -1,16 +1,16 @@
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// Tests of the real program on real servers, for behaviour that no call inside the process can show.
 @Suite(
     "bellhop api",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && RunningPool.isBuilt, "needs BELLHOP_DATABASE_URL and the program"),
     .timeLimit(.ofTest)
 )
@@ -19,9 +19,9 @@ struct RunningAPITests {
 
     @Test("the API serves signed-in users with the rights of bellhop_api, loads new keys and drains at SIGTERM")
     func lifetime() async throws {
-        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.with { folder in
-                let api = try await RunningAPI(on: bench, in: folder)
+        try await ServerFixture.withSchema(catalogs: try ServerFixture.shipped()) { servers in
+            try await CommandFolder.with { folder in
+                let api = try await RunningAPI(on: servers, in: folder)
                 let token = await api.token()
                 let first = try await RunningAPI.get("\(api.address)/api/settings", token)
                 #expect(first == 200)
@@ -34,7 +34,7 @@ struct RunningAPITests {
                 let ready = try await RunningAPI.get("\(api.probe)/readyz", nil)
                 #expect(ready == 200)
                 let name = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bellhop api'"
-                #expect(try await bench.count(name) > 0)
+                #expect(try await servers.count(name) > 0)
                 await api.changeKeys()
                 try await eventually("the old token is refused") {
                     try await RunningAPI.get("\(api.address)/api/settings", token) == 401
@@ -47,9 +47,9 @@ struct RunningAPITests {
 
     @Test("an open stream shows another process's announcement and ends when the process drains")
     func live() async throws {
-        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.with { folder in
-                let api = try await RunningAPI(on: bench, in: folder)
+        try await ServerFixture.withSchema(catalogs: try ServerFixture.shipped()) { servers in
+            try await CommandFolder.with { folder in
+                let api = try await RunningAPI(on: servers, in: folder)
                 let token = await api.token()
                 let heard = folder.appendingPathComponent("heard").path
                 let reader = try RealProgram(Prompt(environment: [:])).start(
@@ -61,7 +61,7 @@ struct RunningAPITests {
                 func text() -> String { (try? String(contentsOfFile: heard, encoding: .utf8)) ?? "" }
                 try await eventually("the stream begins") { text().contains("event: badge") }
                 let id = "noti_00000000000000aa"
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
                     VALUES ('drop', 'ada', $1, 'e', '', 'system', 'Hei', '', 'normal')
@@ -70,7 +70,7 @@ struct RunningAPITests {
                 )
                 let app = try #require(AppID(validating: "drop"))
                 let user = try #require(UserID(validating: "ada"))
-                let book = ListenerStore(pool: bench.pool, namespace: bench.namespace)
+                let book = ListenerStore(pool: servers.pool, namespace: servers.namespace)
                 try await eventually("it says that it listens") { try await book.isHeard() }
                 try await book.announce([UserHash(UserKey(app: app, user: user))])
                 try await eventually("it is told") { text().contains(id) }
@@ -90,10 +90,10 @@ struct RunningAPITests {
     )
     func documented() async throws {
         let program = try #require(Self.schemathesis)
-        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.with { folder in
+        try await ServerFixture.withSchema(catalogs: try ServerFixture.shipped()) { servers in
+            try await CommandFolder.with { folder in
                 let rates = ["BELLHOP_API_RATE": "user=off,address=off"]
-                let api = try await RunningAPI(on: bench, in: folder, with: rates)
+                let api = try await RunningAPI(on: servers, in: folder, with: rates)
                 let token = await api.token()
                 let words = [
                     "run", Checkout.file("docs/openapi.yaml").path, "--url", api.address,

@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite(
     "Running sandbox",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .timeLimit(.ofTest)
 )

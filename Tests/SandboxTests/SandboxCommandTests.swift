@@ -8,7 +8,7 @@ import Testing
 @testable import CLI
 @testable import Sandbox
 
-@Suite("bellhop sandbox", .inTurn, .timeLimit(.ofTest))
+@Suite("bellhop sandbox", .limitedConcurrency, .timeLimit(.ofTest))
 struct SandboxCommandTests {
     private func run(_ words: String...) async -> (code: ExitCode, said: String) { await run(words) }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Starting a sandbox", .inTurn, .timeLimit(.ofTest))
+@Suite("Starting a sandbox", .limitedConcurrency, .timeLimit(.ofTest))
 struct StartingTests {
     @Test("a port in use is reported as an error on either side, and no file is left behind")
     func refusesTakenPorts() async throws {

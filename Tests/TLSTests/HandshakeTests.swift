@@ -15,7 +15,7 @@ struct HandshakeTests {
     )
     func success(host: String, name: CertificateRequest.Name) throws {
         let authority = try TestAuthority()
-        let ends = try Ends(authority.client(), authority.server(name), host: host)
+        let ends = try ConnectionPair(authority.client(), authority.server(name), host: host)
         let outcome = ends.shakeHands()
         #expect(outcome.client == .done(0))
         #expect(outcome.server == .done(0))
@@ -35,7 +35,7 @@ struct HandshakeTests {
     )
     func wrongHost(host: String, name: CertificateRequest.Name) throws {
         let authority = try TestAuthority()
-        let ends = try Ends(authority.client(), authority.server(name), host: host)
+        let ends = try ConnectionPair(authority.client(), authority.server(name), host: host)
         let outcome = ends.shakeHands()
         #expect(outcome.client == .ended)
         #expect(outcome.server == .ended)
@@ -49,14 +49,14 @@ struct HandshakeTests {
     @Test("a handshake fails if the certificate has expired")
     func expired() throws {
         let authority = try TestAuthority()
-        let ends = try Ends(authority.client(), authority.server(days: -1), host: "localhost")
+        let ends = try ConnectionPair(authority.client(), authority.server(days: -1), host: "localhost")
         #expect(ends.shakeHands().client == .ended)
         #expect(ends.client.refusal == .certificate("certificate has expired"))
     }
 
     @Test("a handshake fails if the authority is not trusted")
     func untrusted() throws {
-        let ends = try Ends(TestAuthority().client(), TestAuthority().server(), host: "localhost")
+        let ends = try ConnectionPair(TestAuthority().client(), TestAuthority().server(), host: "localhost")
         #expect(ends.shakeHands().client == .ended)
         guard case .certificate = ends.client.refusal else {
             Issue.record("refused because of \(String(describing: ends.client.refusal))")
@@ -67,7 +67,7 @@ struct HandshakeTests {
     @Test("a handshake fails if the peer disconnects")
     func cut() throws {
         let authority = try TestAuthority()
-        let ends = try Ends(authority.client(), authority.server(), host: "localhost")
+        let ends = try ConnectionPair(authority.client(), authority.server(), host: "localhost")
         #expect(ends.client.handshake() == .needsReading)
         ends.cutServer()
         #expect(ends.client.handshake() == .ended)

@@ -3,9 +3,9 @@ import TLS
 
 @Suite("TLS traffic")
 struct TrafficTests {
-    private func connected() throws -> Ends {
+    private func connected() throws -> ConnectionPair {
         let authority = try TestAuthority()
-        let ends = try Ends(authority.client(), authority.server(), host: "localhost")
+        let ends = try ConnectionPair(authority.client(), authority.server(), host: "localhost")
         let outcome = ends.shakeHands()
         #expect(outcome.client == .done(0))
         #expect(outcome.server == .done(0))
@@ -27,7 +27,7 @@ struct TrafficTests {
             case .done(let count): sent += count
             case .needsWriting:
                 blocks += 1
-                let (piece, last) = Ends.read(ends.server)
+                let (piece, last) = ConnectionPair.read(ends.server)
                 #expect(last == .needsReading)
                 received += piece
             case .needsReading, .ended:
@@ -42,13 +42,13 @@ struct TrafficTests {
     @Test("bytes that OpenSSL has already read from the socket are reported")
     func heldBytes() throws {
         let ends = try connected()
-        _ = Ends.read(ends.client)
+        _ = ConnectionPair.read(ends.client)
         #expect(!ends.client.holdsBytes)
         for _ in 0..<3 { #expect([1, 2, 3].withUnsafeBytes { ends.server.write($0) } == .done(3 * 8)) }
         var small = [UInt8](repeating: 0, count: 24)
         #expect(small.withUnsafeMutableBytes { ends.client.read(into: $0) } == .done(24))
         #expect(ends.client.holdsBytes)
-        #expect(Ends.read(ends.client).bytes.count == 48)
+        #expect(ConnectionPair.read(ends.client).bytes.count == 48)
         #expect(!ends.client.holdsBytes)
     }
 
@@ -56,7 +56,7 @@ struct TrafficTests {
     func goodbye() throws {
         let ends = try connected()
         ends.server.sayGoodbye()
-        #expect(Ends.read(ends.client).last == .ended)
+        #expect(ConnectionPair.read(ends.client).last == .ended)
         #expect(ends.client.ending == "the peer closed it")
     }
 
@@ -64,7 +64,7 @@ struct TrafficTests {
     func cut() throws {
         let ends = try connected()
         ends.cutServer()
-        #expect(Ends.read(ends.client).last == .ended)
+        #expect(ConnectionPair.read(ends.client).last == .ended)
         #expect([UInt8(1)].withUnsafeBytes { ends.client.write($0) } == .ended)
         #expect(ends.client.ending != nil)
     }

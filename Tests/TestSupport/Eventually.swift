@@ -9,7 +9,7 @@ package struct NeverHappened: Error, CustomStringConvertible {
 ///
 /// Conditions are often counted by a database that has other work to do. The test notices a change at most a tenth of
 /// the wait too late.
-private struct Pauses {
+private struct PollIntervals {
     private var pause = Duration.milliseconds(5)
 
     mutating func next() -> Duration {
@@ -30,7 +30,7 @@ package func eventually(
     _ condition: () async throws -> Bool
 ) async throws {
     let start = ContinuousClock.now
-    var pauses = Pauses()
+    var pauses = PollIntervals()
     while try await !condition() {
         try Task.checkCancellation()
         let waited = ContinuousClock.now - start
@@ -66,7 +66,7 @@ package func eventually<Value: Sendable>(
 /// Returns `false` if the condition does not hold in time.
 package func blockUntil(atMost limit: LongestWait = .test, _ condition: () -> Bool) -> Bool {
     let start = ContinuousClock.now
-    var pauses = Pauses()
+    var pauses = PollIntervals()
     while !condition() {
         guard ContinuousClock.now - start < limit.duration else { return false }
         let pause = pauses.next().components

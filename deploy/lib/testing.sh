@@ -26,7 +26,7 @@ build_tests() {
 run_tests() {
     local log=$1 code=0
     shift
-    # The tests themselves decide how many run at a time (Tests/TestSupport/InTurn.swift), also with releases of Swift
+    # The tests decide how many run at a time (Tests/TestSupport/LimitedConcurrency.swift), also with releases of Swift
     # Testing that do not read this.
     export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-512}"
     # After a crash, the backtracer of Swift 6.0 uses gigabytes and many minutes to print the place.

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Alarms",
-    .inTurn,
+    .limitedConcurrency,
     .serialized,
     .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
     .timeLimit(.ofTest)

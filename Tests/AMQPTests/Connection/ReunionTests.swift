@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Reconnecting together",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
 )

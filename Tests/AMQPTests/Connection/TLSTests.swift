@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "TLS",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
     .timeLimit(.ofTest)
 )

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Consuming through faults",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
 )

@@ -3,7 +3,12 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Consuming", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.ofTest))
+@Suite(
+    "Consuming",
+    .limitedConcurrency,
+    .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
+    .timeLimit(.ofTest)
+)
 struct ConsumerTests {
     private func consumer(
         _ queues: [String],

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A consumer's private queue",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
 )

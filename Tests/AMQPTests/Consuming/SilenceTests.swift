@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Consuming after silence",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
 )

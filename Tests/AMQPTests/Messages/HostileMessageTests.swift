@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Hostile messages",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
 )

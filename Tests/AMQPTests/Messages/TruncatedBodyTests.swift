@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Bodies that are too large",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
 )

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Publishing through faults",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.ofTest)
 )

@@ -3,7 +3,12 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Publishing", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.ofTest))
+@Suite(
+    "Publishing",
+    .limitedConcurrency,
+    .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
+    .timeLimit(.ofTest)
+)
 struct PublisherTests {
     private func withPublisher(
         window: Int = 1000,

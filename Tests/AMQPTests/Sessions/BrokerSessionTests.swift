@@ -3,7 +3,12 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Sessions", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.ofTest))
+@Suite(
+    "Sessions",
+    .limitedConcurrency,
+    .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
+    .timeLimit(.ofTest)
+)
 struct BrokerSessionTests {
     @Test("a topology is declared, checked, bound, used and deleted")
     func topology() async throws {

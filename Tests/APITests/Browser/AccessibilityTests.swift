@@ -1,8 +1,8 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 extension BrowserTests {
     /// Automated checks of WCAG 2.2 AA, and tests of use without a mouse.

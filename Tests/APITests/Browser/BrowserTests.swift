@@ -1,6 +1,6 @@
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// Tests that run in a browser.
 ///
@@ -8,7 +8,7 @@ import Workbench
 @Suite(
     "In a browser",
     .serialized,
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .enabled(if: BrowserProgram.isThere, "needs chromium and chromium-driver"),
     .timeLimit(.ofTest)

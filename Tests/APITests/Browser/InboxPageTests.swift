@@ -1,9 +1,9 @@
 import BellhopJSON
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 extension BrowserTests {
     @Suite("The notification centre")
@@ -59,7 +59,7 @@ extension BrowserTests {
                     20,
                     InboxStage.Letter(title: "Kvittering", at: "2026-02-20T10:00:00Z", isRead: true)
                 )
-                _ = try await stage.api.bench.owner.run(
+                _ = try await stage.api.servers.owner.run(
                     "UPDATE inbox SET snoozed_until = '2026-02-21T14:00:00Z' WHERE title = 'Valutakurs oppdatert'"
                 )
                 try await stage.prepared(by: InboxStage.evening + InboxStage.unseen) {
@@ -128,7 +128,7 @@ extension BrowserTests {
                 try await stage.open()
                 try await stage.until("$('[part=bell]').ariaLabel === '0 uleste varsler'", "the count falls")
                 let count = "SELECT count(*) FROM notifications WHERE user_id = 'ada' AND read_at IS NULL"
-                try await eventually("the server knows") { try await stage.api.bench.count(count) == 0 }
+                try await eventually("the server knows") { try await stage.api.servers.count(count) == 0 }
                 let dots = "$$('[part=dot]').filter((dot) => !dot.hidden).length"
                 let first = try await stage.ask("\(dots) === 3 && $('[part=title]').textContent")
                 #expect(first == "Ny pålogging fra iPhone", "it stays where it was")

@@ -3,12 +3,12 @@ import BellhopJSON
 import BellhopRules
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// The API on a dedicated port, with the browser.
 ///
@@ -166,11 +166,11 @@ struct InboxStage: Sendable {
     func deliver(_ number: Int, _ letter: Letter, to user: String = "ada", app: String = "drop") async throws -> String
     {
         let id = APIFixture.id(number)
-        let catalog = api.bench.catalogs.catalogs.first { $0.app.text == app }
+        let catalog = api.servers.catalogs.catalogs.first { $0.app.text == app }
         let known = EventType(validating: letter.type).flatMap { catalog?[$0] }
         let type = try #require(known)
         let link = letter.link.map { String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self) }
-        _ = try await api.bench.owner.run(
+        _ = try await api.servers.owner.run(
             """
             INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, data, link,
                                        created_at, read_at)

@@ -1,8 +1,8 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 extension BrowserTests {
     @Suite("Untrusted content in the browser")

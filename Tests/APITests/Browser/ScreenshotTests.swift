@@ -1,8 +1,8 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 extension BrowserTests {
     @Suite("Layout of the notification centre")

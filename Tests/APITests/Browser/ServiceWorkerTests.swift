@@ -2,11 +2,11 @@ import API
 import BellhopJSON
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Settings
 import TestSupport
 import Testing
-import Workbench
 
 /// A case of the table that the server's rules and the service worker share.
 private struct PushCase {
@@ -90,7 +90,7 @@ private struct PushCase {
 struct PushCaseTests {
     @Test("the server's rules reach the verdict of every case in the table")
     func rules() throws {
-        let catalogs = try Bench.shipped()
+        let catalogs = try ServerFixture.shipped()
         let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
         let cases = try PushCase.all()
         #expect(cases.count >= 40)
@@ -152,7 +152,7 @@ extension BrowserTests {
         @Test("the service worker reaches the verdict of every case in the table")
         func table() async throws {
             try await InboxStage.with { stage in
-                let catalogs = try Bench.shipped()
+                let catalogs = try ServerFixture.shipped()
                 let cases = try PushCase.all()
                 let rows = try cases.map { one -> JSONValue in
                     let type = try one.type(in: one.catalog(in: catalogs))

@@ -1,8 +1,8 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 extension BrowserTests {
     @Suite("The settings page")
@@ -137,7 +137,7 @@ extension BrowserTests {
             try await stage.openSettings()
             try await stage.click("[name=device]")
             try await stage.click("[name=proceed]")
-            try await eventually("the browser is registered") { try await stage.api.bench.count(live) == 1 }
+            try await eventually("the browser is registered") { try await stage.api.servers.count(live) == 1 }
             try await stage.until("$('[name=device]')?.className === 'quiet-button'", "it can be turned off")
         }
 
@@ -171,7 +171,7 @@ extension BrowserTests {
                     try await stage.openSettings()
                     try await stage.until("$('[name=device]')?.className === 'main-button'", "it is off")
                     let moved = "SELECT count(*) FROM push_subscriptions WHERE profile_id = 'bo'"
-                    let count = try await stage.api.bench.count(moved)
+                    let count = try await stage.api.servers.count(moved)
                     #expect(count == 0)
                 }
             }
@@ -194,11 +194,13 @@ extension BrowserTests {
                     try await stage.click("[name=device]")
                     try await stage.click("[name=proceed]")
                     try await eventually("the browser is registered") {
-                        try await stage.api.bench.count(Self.live) == 1
+                        try await stage.api.servers.count(Self.live) == 1
                     }
                     try await stage.until("$('[name=device]')?.className === 'quiet-button'", "it can be turned off")
                     try await stage.click("[name=device]")
-                    try await eventually("the browser is forgotten") { try await stage.api.bench.count(Self.live) == 0 }
+                    try await eventually("the browser is forgotten") {
+                        try await stage.api.servers.count(Self.live) == 0
+                    }
                     try await stage.expectQuiet()
                 }
             }

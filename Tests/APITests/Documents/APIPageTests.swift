@@ -1,13 +1,13 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "docs/api.md",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -1,17 +1,22 @@
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import API
 
-@Suite("Presence of stream listeners", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
+@Suite(
+    "Presence of stream listeners",
+    .limitedConcurrency,
+    .enabled(if: Servers.databaseURL != nil),
+    .timeLimit(.ofTest)
+)
 struct ListenerRegistrationTests {
     @Test("after a lapse of the presence every stream is checked again, as at the start")
     func lapse() async throws {
-        try await Bench.withSchema { bench in
-            let book = ListenerStore(pool: bench.owner, namespace: bench.namespace)
+        try await ServerFixture.withSchema { servers in
+            let book = ListenerStore(pool: servers.owner, namespace: servers.namespace)
             let presence = ListenerRegistration(book: book, process: 7, pace: StreamIntervals())
             let start = ContinuousClock.now
             for second in stride(from: 0, through: 20, by: 10) {
@@ -28,8 +33,8 @@ struct ListenerRegistrationTests {
 
     @Test("a presence that the database stores late counts from the write's end, and every stream is checked")
     func slowDatabase() async throws {
-        try await Bench.withSchema { bench in
-            let book = ListenerStore(pool: bench.owner, namespace: bench.namespace)
+        try await ServerFixture.withSchema { servers in
+            let book = ListenerStore(pool: servers.owner, namespace: servers.namespace)
             let presence = ListenerRegistration(book: book, process: 7, pace: StreamIntervals())
             let start = ContinuousClock.now
             var seconds = 0

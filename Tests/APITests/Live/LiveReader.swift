@@ -121,7 +121,7 @@ extension APIFixture {
     /// Announces a change of a user's inbox, as another process does.
     func announce(_ user: String = "ada", app: String = "drop") async throws {
         let reader = try recipient(user, app: app)
-        let book = ListenerStore(pool: bench.pool, namespace: bench.namespace)
+        let book = ListenerStore(pool: servers.pool, namespace: servers.namespace)
         try await book.announce([UserHash(reader)])
     }
 }

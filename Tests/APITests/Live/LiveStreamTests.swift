@@ -2,17 +2,17 @@ import API
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Live streams",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -198,7 +198,7 @@ struct LiveStreamTests {
                 let readers = [try await api.stream(), try await api.stream(as: "bob")]
                 for reader in readers { _ = try await reader.wait(for: 1) }
                 let ids = [try await api.arrive(1), try await api.arrive(2, for: "bob")]
-                try await ListenerStore(pool: api.bench.pool, namespace: api.bench.namespace).announceEverybody()
+                try await ListenerStore(pool: api.servers.pool, namespace: api.servers.namespace).announceEverybody()
                 try await eventually { readers.map(\.arrived) == ids.map { [$0] } }
             }
         }
@@ -210,11 +210,11 @@ struct LiveStreamTests {
             let reader = try await api.whileLive {
                 let reader = try await api.stream()
                 _ = try await reader.wait(for: 1)
-                try await eventually { try await api.bench.count("SELECT count(*) FROM listeners") == 1 }
+                try await eventually { try await api.servers.count("SELECT count(*) FROM listeners") == 1 }
                 return reader
             }
             try await eventually { reader.hasEnded }
-            #expect(try await api.bench.count("SELECT count(*) FROM listeners") == 0)
+            #expect(try await api.servers.count("SELECT count(*) FROM listeners") == 0)
             let late = try await api.call("GET", "/api/notifications/stream")
             #expect(late.status == 503)
             #expect(late.code == "stopping")
@@ -245,13 +245,13 @@ struct LiveStreamTests {
             try await api.whileLive {
                 let reader = try await api.stream()
                 _ = try await reader.wait(for: 1)
-                let channel = "\(api.bench.namespace).live"
+                let channel = "\(api.servers.namespace).live"
                 let listening = "FROM pg_stat_activity WHERE query LIKE 'LISTEN%' || $1::text || '%'"
                 try await eventually {
-                    try await api.bench.column("SELECT pid::text \(listening)", [.text(channel)]) != []
+                    try await api.servers.column("SELECT pid::text \(listening)", [.text(channel)]) != []
                 }
                 let id = try await api.arrive(1)
-                _ = try await api.bench.owner.run(
+                _ = try await api.servers.owner.run(
                     Statement("SELECT pg_terminate_backend(pid) \(listening)"),
                     [.text(channel)]
                 )
@@ -272,7 +272,7 @@ struct LiveStreamTests {
     @Test("a worker announces nothing while no stream is open, and announces every change soon after one opens")
     func silence() async throws {
         try await APIFixture.with { api in
-            let book = ListenerStore(pool: api.bench.pool, namespace: api.bench.namespace)
+            let book = ListenerStore(pool: api.servers.pool, namespace: api.servers.namespace)
             let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
             let metrics = MetricsRegistry()
             let worker = InboxChangeNotifier(book: book, logger: logger, metrics: metrics)

@@ -1,9 +1,9 @@
 import BellhopRules
+import IntegrationSupport
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import API
 
@@ -60,7 +60,7 @@ struct ChangeTurnsTests {
 
 @Suite(
     "Changes that wait in the database",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -70,7 +70,7 @@ struct WaitingChangeTests {
         try await APIFixture.with { api in
             let user = Servers.uniqueName("waiting")
             let key = "hashtextextended('inbox drop \(user)', 1)"
-            try await RowLock.hold(on: api.bench, "SELECT pg_advisory_xact_lock(\(key))") {
+            try await RowLock.hold(on: api.servers, "SELECT pg_advisory_xact_lock(\(key))") {
                 let calls = (0..<6).map { _ in
                     Task { try await api.call("PATCH", "/api/notifications", #"{"all":true}"#, as: user) }
                 }
@@ -78,11 +78,11 @@ struct WaitingChangeTests {
                     SELECT count(*) FROM pg_locks
                     WHERE locktype = 'advisory' AND NOT granted AND (classid::bigint << 32 | objid::bigint) = \(key)
                     """
-                try await eventually { try await api.bench.count(waiting) > 0 }
+                try await eventually { try await api.servers.count(waiting) > 0 }
                 for _ in 0..<10 {
                     #expect(try await api.call("GET", "/api/settings", as: "bob").status == 200)
                 }
-                #expect(try await api.bench.count(waiting) == 1)
+                #expect(try await api.servers.count(waiting) == 1)
                 for call in calls { call.cancel() }
             }
         }

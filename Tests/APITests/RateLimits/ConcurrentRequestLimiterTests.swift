@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import Store
 import Testing
-import Workbench
 
 @testable import API
 

@@ -1,14 +1,14 @@
 import BellhopJSON
 import HTTPServer
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Admission to the API",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

@@ -1,12 +1,12 @@
 import BellhopJSON
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The answers of every route of the inbox API, as sent.
 @Suite(
     "Answers of the inbox API, unchanged",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )

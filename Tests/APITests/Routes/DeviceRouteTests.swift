@@ -1,13 +1,13 @@
 import BellhopJSON
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Device, follow and reminder routes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -20,8 +20,8 @@ struct DeviceRouteTests {
             #expect(first.status == 200 && first["provider"] == "expo" && first["permission"] == .some(.null))
             let again = try await api.call("POST", "/api/push-token", body)
             #expect(again.json == first.json)
-            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions") == 1)
-            let devices = try await api.bench.column("SELECT devices FROM people WHERE user_id = 'ada'")
+            #expect(try await api.servers.count("SELECT count(*) FROM push_subscriptions") == 1)
+            let devices = try await api.servers.column("SELECT devices FROM people WHERE user_id = 'ada'")
             #expect(devices.first??.contains("ExponentPushToken[abc]") == true)
         }
     }
@@ -59,7 +59,7 @@ struct DeviceRouteTests {
             let answer = try await api.call("POST", "/api/push-token", body, app: app)
             #expect(answer.status == 422)
             #expect(answer.field == field)
-            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions") == 0)
+            #expect(try await api.servers.count("SELECT count(*) FROM push_subscriptions") == 0)
         }
     }
 
@@ -75,7 +75,7 @@ struct DeviceRouteTests {
                 let answer = try await api.call("POST", "/api/push-token", body, app: "padel")
                 #expect(answer.status == 422 && answer.field == "token", "\(host)")
             }
-            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions") == 0)
+            #expect(try await api.servers.count("SELECT count(*) FROM push_subscriptions") == 0)
             let known = Self.browser("https://fcm.googleapis.com/fcm/send/x")
             #expect(try await api.call("POST", "/api/push-token", known, app: "padel").status == 200)
         }
@@ -99,21 +99,23 @@ struct DeviceRouteTests {
             }
             let buried = "SELECT count(*) FROM tombstones"
             for number in 1...5 { try await register("t", replacing: "invented-\(number)") }
-            #expect(try await api.bench.count(buried) == 0)
+            #expect(try await api.servers.count(buried) == 0)
             // The device continues under its new token.
             try await register("t2", replacing: "t")
-            #expect(try await api.bench.count(buried) == 1)
+            #expect(try await api.servers.count(buried) == 1)
             for number in 3...6 {
                 try await register("t\(number)", replacing: "t\(number - 1)")
                 let end = #"{"token":"t\#(number)"}"#
                 #expect(try await api.call("DELETE", "/api/push-token", end).status == 204)
                 try await register("t\(number)")
             }
-            #expect(try await api.bench.count(buried) == 1)
-            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
-            _ = try await api.bench.owner.run("UPDATE push_subscriptions SET renamed_at = now() - interval '2 hours'")
+            #expect(try await api.servers.count(buried) == 1)
+            #expect(
+                try await api.servers.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1
+            )
+            _ = try await api.servers.owner.run("UPDATE push_subscriptions SET renamed_at = now() - interval '2 hours'")
             try await register("t7", replacing: "t6")
-            #expect(try await api.bench.count(buried) == 2)
+            #expect(try await api.servers.count(buried) == 2)
         }
     }
 
@@ -124,14 +126,14 @@ struct DeviceRouteTests {
             _ = try await api.call("POST", "/api/push-token", body, as: "ada")
             #expect(try await api.call("POST", "/api/push-token", body, as: "bob").status == 200)
             let live = "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL"
-            #expect(try await api.bench.column(live) == ["bob"])
-            let copies = try await api.bench.column("SELECT user_id FROM people WHERE devices LIKE '%shared%'")
+            #expect(try await api.servers.column(live) == ["bob"])
+            let copies = try await api.servers.column("SELECT user_id FROM people WHERE devices LIKE '%shared%'")
             #expect(copies == ["bob"])
             // A user cannot revoke a device that now belongs to another user.
             _ = try await api.call("DELETE", "/api/push-token", #"{"token":"shared"}"#, as: "ada")
-            #expect(try await api.bench.column(live) == ["bob"])
+            #expect(try await api.servers.column(live) == ["bob"])
             _ = try await api.call("POST", "/api/push-token", body, as: "ada")
-            #expect(try await api.bench.column(live) == ["ada"])
+            #expect(try await api.servers.column(live) == ["ada"])
         }
     }
 
@@ -158,7 +160,7 @@ struct DeviceRouteTests {
     func lateDevice() async throws {
         try await APIFixture.with { api in
             let id = try await api.notify(1)
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at)
                 VALUES ('drop', 'ada', $1, 'push', 'sub_0000000000000001', 'deferred', 'quiet-hours', now() + interval '1 h')
@@ -167,7 +169,7 @@ struct DeviceRouteTests {
             )
             let body = #"{"token":"late","platform":"ios","provider":"fcm"}"#
             let device = try await api.call("POST", "/api/push-token", body)
-            let targets = try await api.bench.column("SELECT target FROM deliveries ORDER BY updated_at, target")
+            let targets = try await api.servers.column("SELECT target FROM deliveries ORDER BY updated_at, target")
             #expect(targets.contains(device["id"]?.string))
         }
     }
@@ -193,7 +195,7 @@ struct DeviceRouteTests {
     @Test("a user may follow at most a thousand topics")
     func mostFollows() async throws {
         try await APIFixture.with { api in
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, since, source_time)
                 SELECT 'venues', 'venue:' || n, 'ada', now(), now() FROM generate_series(1, 1000) n
@@ -214,7 +216,7 @@ struct DeviceRouteTests {
             #expect(made.status == 201 && made["days"] == ["mon", "fri"] && made["timezone"] == .some(.null))
             let ring = try #require(made["nextFireAt"]?.string)
             let clock = "SELECT to_char($1::text::timestamptz AT TIME ZONE 'Europe/Oslo', 'HH24:MI')"
-            #expect(try await api.bench.column(clock, [.text(ring)]) == ["09:00"])
+            #expect(try await api.servers.column(clock, [.text(ring)]) == ["09:00"])
             let id = try #require(made["id"]?.string)
             let path = "/api/reminders/\(id)"
             let changed = try await api.call("PATCH", path, #"{"localTime":"10:30","days":null}"#)
@@ -223,7 +225,7 @@ struct DeviceRouteTests {
             let typed = #"{"eventType":"system","timezone":"Asia/Tokyo"}"#
             #expect(try await api.call("PATCH", path, typed)["eventType"] == "system")
             let stored = "SELECT concat_ws('|', event_type, timezone, local_time) FROM reminders"
-            #expect(try await api.bench.column(stored) == ["system|Asia/Tokyo|10:30"])
+            #expect(try await api.servers.column(stored) == ["system|Asia/Tokyo|10:30"])
             #expect(try await api.call("GET", "/api/reminders")["data"]?.array?.count == 1)
             #expect(try await api.call("DELETE", path).status == 204)
             #expect(try await api.call("DELETE", path).status == 404)
@@ -257,7 +259,7 @@ struct DeviceRouteTests {
 
     @Test("a reminder without a type is checked against the type that its event would have")
     func usualType() async throws {
-        let mailed = try Bench.shipped("daily", replacing: "priority: \"normal\"", with: "priority: \"high\"")
+        let mailed = try ServerFixture.shipped("daily", replacing: "priority: \"normal\"", with: "priority: \"high\"")
         let body = #"{"localTime":"09:00","title":"a","body":""}"#
         try await APIFixture.with(catalogs: mailed) { api in
             let answer = try await api.call("POST", "/api/reminders", body, app: "daily")
@@ -272,7 +274,7 @@ struct DeviceRouteTests {
     @Test("a user may have at most fifty reminders")
     func mostReminders() async throws {
         try await APIFixture.with { api in
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 """
                 INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time)
                 SELECT 'drop', 'ada', 'r' || n, '09:00', 't', 'b', now() FROM generate_series(1, 50) n

@@ -1,19 +1,19 @@
 import API
 import BellhopRules
 import HTTPServer
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Tracing
 
 @Suite(
     "Admission by the head of a request",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -115,11 +115,11 @@ struct HeadAdmissionTests {
             let (ada, bob) = (try Self.link(of: "ada"), try Self.link(of: "bob"))
             #expect(try await api.call("POST", ada, as: nil).status == 200)
             let version = "SELECT xmin::text::bigint FROM recipients WHERE user_id = 'ada'"
-            let written = try await api.bench.count(version)
+            let written = try await api.servers.count(version)
             var statuses: [Int] = []
             for _ in 0..<5 { statuses.append(try await api.call("POST", ada, as: nil).status) }
             #expect(statuses == [200, 200, 200, 200, 429])
-            #expect(try await api.bench.count(version) == written)
+            #expect(try await api.servers.count(version) == written)
             #expect(try await api.call("GET", ada, as: nil).status == 429)
             #expect(try await api.call("GET", bob, as: nil).status == 200)
             #expect(try await api.call("GET", "/api/settings").status == 200)

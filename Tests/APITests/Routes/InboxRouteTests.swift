@@ -1,12 +1,12 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Inbox routes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -23,7 +23,7 @@ struct InboxRouteTests {
             #expect(item["read"] == false && item["seen"] == false && item["archived"] == false)
             #expect(item["link"] == ["web": "/transactions/1", "mobile": "/tx/1"])
             #expect(item["data"] == ["amount": "1 kr"])
-            let look = api.bench.catalogs.catalogs.first { $0.app.text == "drop" }?.types.first
+            let look = api.servers.catalogs.catalogs.first { $0.app.text == "drop" }?.types.first
             #expect(item["icon"]?.string == look?.icon)
             #expect(item["createdAt"]?.string?.count == 24)
             #expect(answer["unreadCount"] == 1)
@@ -103,9 +103,9 @@ struct InboxRouteTests {
             try await api.notify(1)
             let asked = "SELECT count(*) FROM badge_updates WHERE user_id = 'ada'"
             _ = try await api.call("PATCH", "/api/notifications", #"{"all":true,"state":"seen"}"#)
-            #expect(try await api.bench.count(asked) == 0)
+            #expect(try await api.servers.count(asked) == 0)
             _ = try await api.call("PATCH", "/api/notifications", #"{"all":true,"state":"\#(state)"}"#)
-            #expect(try await api.bench.count(asked) == 1)
+            #expect(try await api.servers.count(asked) == 1)
             #expect(try await api.unread() == 0)
         }
     }
@@ -135,7 +135,9 @@ struct InboxRouteTests {
             #expect(try await api.ids("/api/notifications") == [ids[2], ids[1]])
             #expect(try await api.ids("/api/notifications?state=snoozed") == [ids[0]])
             #expect(try await api.unread() == 0)
-            _ = try await api.bench.owner.run("UPDATE inbox SET snoozed_until = now() WHERE snoozed_until IS NOT NULL")
+            _ = try await api.servers.owner.run(
+                "UPDATE inbox SET snoozed_until = now() WHERE snoozed_until IS NOT NULL"
+            )
             #expect(try await api.ids("/api/notifications") == [ids[0], ids[2], ids[1]])
             #expect(try await api.ids("/api/notifications?state=snoozed") == [])
             #expect(try await api.unread() == 1)
@@ -171,7 +173,7 @@ struct InboxRouteTests {
             _ = try await api.call("PATCH", "/api/settings", #"{"timezone":"Asia/Tokyo"}"#)
             let body = #"{"notificationIds":["\#(id)"],"state":"snoozed","localTime":"07:30"}"#
             #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 1)
-            let clock = try await api.bench.column(
+            let clock = try await api.servers.column(
                 "SELECT to_char(snoozed_until AT TIME ZONE 'Asia/Tokyo', 'HH24:MI') FROM inbox"
             )
             #expect(clock == ["07:30"])

@@ -1,16 +1,16 @@
 import API
 import BellhopJSON
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 /// The isolation of two users in two apps.
 ///
 /// Whatever one of them calls, the others see nothing of it and lose nothing.
 @Suite(
     "Isolation of users and apps",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -97,7 +97,7 @@ struct MatrixTests {
     func wrongQuery() async throws {
         try await APIFixture.with { api in
             for (place, person) in Self.people.enumerated() { try await Self.settle(person, place, api) }
-            let pool = try Bench.makePool(setUp: api.bench.namespace.setUp(as: .api))
+            let pool = try ServerFixture.makePool(setUp: api.servers.namespace.setUp(as: .api))
             for table in Self.tables {
                 let all = Statement("SELECT count(*) FROM \(table.name)")
                 let nobody = try await pool.run(all).integer(0, 0)
@@ -123,7 +123,7 @@ struct MatrixTests {
     private static func settle(_ person: (user: String, app: String), _ place: Int, _ api: APIFixture) async throws {
         let type = person.app == "drop" ? "system" : "admin_announcement"
         try await api.notify(place + 1, for: person.user, app: person.app, type: type)
-        let (app, user, owner) = (person.app, person.user, api.bench.owner)
+        let (app, user, owner) = (person.app, person.user, api.servers.owner)
         let own = [app, user, "secret-\(place)"].map { Parameter.text($0) }
         _ = try await owner.run("UPDATE notifications SET body = $3 WHERE app = $1 AND user_id = $2", own)
         _ = try await owner.run(
@@ -168,7 +168,7 @@ struct MatrixTests {
         var rows: [String?] = []
         for table in tables {
             let condition = condition.replacing("OWNER", with: table.owner)
-            rows += try await api.bench.column(
+            rows += try await api.servers.column(
                 "SELECT t::text FROM \(table.name) t WHERE \(condition) ORDER BY 1"
             )
         }

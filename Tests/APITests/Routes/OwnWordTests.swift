@@ -2,16 +2,16 @@ import BellhopJSON
 import BellhopRules
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// Updates by users of data that the app's servers also update.
 @Suite(
     "A user's own updates",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -19,7 +19,7 @@ struct OwnWordTests {
     @Test("a user's update replaces one from a clock that is ahead, and the user's other rows keep the correct time")
     func clockAhead() async throws {
         try await APIFixture.with { api in
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, since, source_time)
                 VALUES ('drop', 'club:1', 'ada', now(), now() + interval '1 year')
@@ -34,7 +34,7 @@ struct OwnWordTests {
                 SELECT (SELECT count(*) FROM recipients WHERE source_time > now() + interval '1 h')
                      + (SELECT count(*) FROM reminders WHERE source_time > now() + interval '1 h')
                 """
-            #expect(try await api.bench.count(ahead) == 0)
+            #expect(try await api.servers.count(ahead) == 0)
         }
     }
 
@@ -42,7 +42,7 @@ struct OwnWordTests {
     func erasedAhead() async throws {
         try await APIFixture.with { api in
             let reader = try api.recipient("ada")
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 "INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('drop', $1, now() + interval '1 h')",
                 [.bytes(IdentityHash.recipient(reader.app, reader.user).bytes)]
             )
@@ -83,15 +83,15 @@ struct OwnWordTests {
                 SELECT (SELECT count(*) FROM recipients) + (SELECT count(*) FROM push_subscriptions)
                     + (SELECT count(*) FROM notification_preferences) + (SELECT count(*) FROM follows)
                 """
-            #expect(try await api.bench.count(rows) == 0)
+            #expect(try await api.servers.count(rows) == 0)
             #expect(try await api.call("GET", "/api/settings", as: "bob").status == 200)
 
             // A new token is valid after the second run of the erasure, while the old token is still invalid.
-            _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = deleted_at - interval '1 minute'")
+            _ = try await api.servers.owner.run("UPDATE tombstones SET deleted_at = deleted_at - interval '1 minute'")
             #expect(try await api.call("PUT", "/api/preferences", "{}").code == "erased")
-            let book = ErasureStore(pool: api.bench.pool)
+            let book = ErasureStore(pool: api.servers.pool)
             try await eventually("it is erased again") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
-            _ = try await api.bench.owner.run("UPDATE tombstones SET deleted_at = now() - interval '1 second'")
+            _ = try await api.servers.owner.run("UPDATE tombstones SET deleted_at = now() - interval '1 second'")
             #expect(try await statuses() == [401])
             let token = try api.token("ada", issuedIn: 1)
             let new = ["Authorization": "Bearer \(token)"] as HTTPHeaders
@@ -110,7 +110,7 @@ struct OwnWordTests {
             let users = api.users.admitting(tokenIssuedAt: nil)
             try await users.admit(reader)
             try await api.feed("recipient.deleted", ahead: 0)
-            let book = ErasureStore(pool: api.bench.pool)
+            let book = ErasureStore(pool: api.servers.pool)
             try await eventually("it is erased again") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             do {
                 try await users.admit(reader)
@@ -147,8 +147,8 @@ struct OwnWordTests {
             let left = try await api.call("DELETE", "/api/follows/club:1")
             let revoked = try await api.call("DELETE", "/api/push-token", #"{"token":"never"}"#)
             #expect(left.status == 204 && revoked.status == 204)
-            let follows = try await api.bench.count("SELECT count(*) FROM follows")
-            let tombstones = try await api.bench.count("SELECT count(*) FROM tombstones")
+            let follows = try await api.servers.count("SELECT count(*) FROM follows")
+            let tombstones = try await api.servers.count("SELECT count(*) FROM tombstones")
             #expect(follows == 0 && tombstones == 0)
         }
     }
@@ -156,7 +156,7 @@ struct OwnWordTests {
     @Test("ended follows and devices count towards the limits, so that a user cannot fill the tables")
     func ended() async throws {
         try await APIFixture.with { api in
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, since, source_time, removed_at)
                 SELECT 'venues', 'venue:' || n, 'ada', now(), now(), now() FROM generate_series(1, 5000) n
@@ -164,7 +164,7 @@ struct OwnWordTests {
             )
             let follow = try await api.call("PUT", "/api/follows/venue:5001", app: "venues")
             #expect(follow.status == 409 && follow.code == "too-many-follows")
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 """
                 INSERT INTO push_subscriptions
                     (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time,
@@ -184,13 +184,17 @@ struct OwnWordTests {
 
     @Test("a catalogue defines the topics that users may follow")
     func followable() throws {
-        let catalogs = try Bench.shipped("safe", replacing: #"followable: ["safe"]"#, with: #"followable: ["open"]"#)
+        let catalogs = try ServerFixture.shipped(
+            "safe",
+            replacing: #"followable: ["safe"]"#,
+            with: #"followable: ["open"]"#
+        )
         let rules = try #require(catalogs.catalogs.first?.topics)
         let open = try #require(Topic(validating: "open:1"))
         let closed = try #require(Topic(validating: "safe:1:0xab"))
         #expect(rules.mayBeFollowed(open))
         #expect(!rules.mayBeFollowed(closed))
-        let usual = try #require(try Bench.drop().catalogs.first?.topics)
+        let usual = try #require(try ServerFixture.drop().catalogs.first?.topics)
         #expect(usual.mayBeFollowed(closed))
     }
 
@@ -227,8 +231,10 @@ extension APIFixture {
     /// Applies a feed message about Ada, from a clock that is `seconds` ahead.
     fileprivate func feed(_ type: String, ahead seconds: Int64) async throws {
         let body = #"{"app":"drop","eventType":"\#(type)","userId":"ada"}"#
-        guard case .feed(let update) = try bench.submission(body) else { throw BenchError("not a feed message") }
-        let arrival = Timestamp(clamping: Letters.now.microseconds + seconds * 1_000_000)
-        _ = try await WorkerStore(pool: bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
+        guard case .feed(let update) = try servers.submission(body) else {
+            throw ServerFixtureError("not a feed message")
+        }
+        let arrival = Timestamp(clamping: DeadLetterSamples.now.microseconds + seconds * 1_000_000)
+        _ = try await WorkerStore(pool: servers.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 }

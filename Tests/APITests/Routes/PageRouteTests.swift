@@ -1,13 +1,13 @@
 import API
 import Compression
 import HTTPServer
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "The pages of the notification centre",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -83,13 +83,15 @@ struct PageRouteTests {
                 return HTTPRequest(method: "GET", target: target, headers: ["Accept-Encoding": field])
             }
             let short = await api.api.respond(to: try request("br, gzip;q=0.8"))
-            guard case .bytes(let bytes) = short.body else { throw BenchError("a stream in place of a file") }
+            guard case .bytes(let bytes) = short.body else { throw ServerFixtureError("a stream in place of a file") }
             #expect(short.headers["Content-Encoding"] == "gzip")
             #expect(short.headers["Vary"]?.contains("Accept-Encoding") == true)
             #expect(bytes.count <= 32 * 1_024)
             for field in ["gzip;q=0", "identity", "gzip; q=0.0"] {
                 let plain = await api.api.respond(to: try request(field))
-                guard case .bytes(let text) = plain.body else { throw BenchError("a stream in place of a file") }
+                guard case .bytes(let text) = plain.body else {
+                    throw ServerFixtureError("a stream in place of a file")
+                }
                 #expect(plain.headers["Content-Encoding"] == nil, "\(field)")
                 #expect(Gzip.expanded(bytes, atMost: 1 << 20) == text, "\(field)")
             }

@@ -1,16 +1,16 @@
 import BellhopJSON
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Push
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Settings routes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -31,7 +31,7 @@ struct SettingsRouteTests {
             #expect(try await api.call("GET", "/api/settings").json == again.json)
             // Workers read this copy.
             let copy = "SELECT concat_ws('|', push_enabled, email_enabled, timezone) FROM people WHERE user_id = 'ada'"
-            #expect(try await api.bench.column(copy) == ["f|f|Europe/Stockholm"])
+            #expect(try await api.servers.column(copy) == ["f|f|Europe/Stockholm"])
         }
     }
 
@@ -54,7 +54,7 @@ struct SettingsRouteTests {
     @Test("a user's update counts as newer than one from a clock that is ahead")
     func newest() async throws {
         try await APIFixture.with { api in
-            _ = try await api.bench.owner.run(
+            _ = try await api.servers.owner.run(
                 """
                 INSERT INTO recipients (app, user_id, locale, source_time)
                 VALUES ('drop', 'ada', 'nb', now() + interval '1 h')
@@ -151,7 +151,7 @@ struct SettingsRouteTests {
     func catalog() async throws {
         try await APIFixture.with { api in
             let answer = try await api.call("GET", "/api/catalog", app: "padel")
-            let shipped = api.bench.catalogs.catalogs.first { $0.app.text == "padel" }
+            let shipped = api.servers.catalogs.catalogs.first { $0.app.text == "padel" }
             let padel = try #require(shipped)
             let types = answer["types"]?.array?.compactMap { $0["type"]?.string }
             #expect(types == padel.types.map(\.type.text))
@@ -216,7 +216,7 @@ struct SettingsRouteTests {
             _ = try await api.call("PATCH", "/api/settings", #"{"email":"ada@example.com"}"#)
             #expect(try await api.call("POST", "/u/\(token)", as: nil).status == 200)
             let mailed = "SELECT user_id FROM people WHERE email_enabled ORDER BY user_id"
-            #expect(try await api.bench.column(mailed) == [])
+            #expect(try await api.servers.column(mailed) == [])
             let back = try await api.call("PATCH", "/api/settings", #"{"emailEnabled":true}"#)
             #expect(back["emailEnabled"] == true)
             let again = try await api.call(
@@ -226,26 +226,28 @@ struct SettingsRouteTests {
             )
             #expect(again["emailEnabled"] == false)
             #expect(try await api.call("PATCH", "/api/settings", named, as: "eve")["emailEnabled"] == false)
-            #expect(try await api.bench.column(mailed) == [])
+            #expect(try await api.servers.column(mailed) == [])
 
             try await Self.feed(api, "bob", #""emailEnabled":true"#)
-            #expect(try await api.bench.column(mailed) == ["bob"])
-            #expect(try await api.bench.count("SELECT count(*) FROM mail_opt_outs") == 0)
+            #expect(try await api.servers.column(mailed) == ["bob"])
+            #expect(try await api.servers.count("SELECT count(*) FROM mail_opt_outs") == 0)
         }
     }
 
     /// Applies a feed message about a user from the app's servers, dated one second in the future.
     private static func feed(_ api: APIFixture, _ user: String, _ words: String) async throws {
         let body = #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)",\#(words)}"#
-        guard case .feed(let update) = try api.bench.submission(body) else { throw BenchError("not a feed message") }
-        let arrival = Timestamp(clamping: Letters.now.microseconds + 1_000_000)
-        _ = try await WorkerStore(pool: api.bench.pool).apply([FeedEntry(update: update, arrival: arrival)])
+        guard case .feed(let update) = try api.servers.submission(body) else {
+            throw ServerFixtureError("not a feed message")
+        }
+        let arrival = Timestamp(clamping: DeadLetterSamples.now.microseconds + 1_000_000)
+        _ = try await WorkerStore(pool: api.servers.pool).apply([FeedEntry(update: update, arrival: arrival)])
     }
 
     @Test("a catalogue may reserve the address for the app's servers, and a user may still remove it")
     func addressOfServers() async throws {
         let key = "app: \"drop\","
-        let strict = try Bench.shipped("drop", replacing: key, with: key + " clientsMaySetEmail: false,")
+        let strict = try ServerFixture.shipped("drop", replacing: key, with: key + " clientsMaySetEmail: false,")
         try await APIFixture.with(catalogs: strict) { api in
             let named = try await api.call("PATCH", "/api/settings", #"{"email":"a@b.example"}"#)
             #expect(named.status == 422 && named.field == "email")
@@ -261,7 +263,7 @@ struct SettingsRouteTests {
             let token = try APIFixture.unsubscribeLink().token(for: .init(app: app, user: user))
             let done = try await api.call("POST", "/u/\(token)", as: nil)
             #expect(done.status == 200)
-            #expect(try await api.bench.count("SELECT count(*) FROM recipients") == 0)
+            #expect(try await api.servers.count("SELECT count(*) FROM recipients") == 0)
         }
     }
 }

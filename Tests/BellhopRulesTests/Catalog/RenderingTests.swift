@@ -32,7 +32,7 @@ struct RenderingTests {
             "data": ["count": 3, "order": ["name": "Tea {x}", "price": "5.00"]],
         ]
         for (key, value) in changes { object[key] = value }
-        guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(object)).get() else {
+        guard case .event(let event) = try SubmissionParser(set).parse(SampleMessages.envelope(object)).get() else {
             throw NotAnEvent()
         }
         let catalog = try #require(set[event.app])
@@ -122,7 +122,7 @@ struct RenderingTests {
                 "id": "e", "app": "a", "eventType": "t", "to": ["user": "u"],
                 "data": ["n": .number(JSONNumber(number))],
             ]
-            guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(body)).get() else {
+            guard case .event(let event) = try SubmissionParser(set).parse(SampleMessages.envelope(body)).get() else {
                 throw NotAnEvent()
             }
             #expect(set.catalogs[0].render(event, language: nil).failure?.pointer.text == pointer)

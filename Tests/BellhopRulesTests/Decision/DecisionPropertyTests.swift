@@ -7,7 +7,7 @@ struct DecisionPropertyTests {
     @Test("a decision and its explanation agree for random facts, and the rules keep their order")
     func anyFacts() throws {
         var chance = SeededChance.announced("decisions")
-        let catalog = try Shop.catalog()
+        let catalog = try DecisionSample.catalog()
         for round in 0..<SeededChance.rounds(5_000) {
             let facts = try RandomFacts.make(catalog, &chance)
             let (decision, steps) = Decision.explained(facts)
@@ -73,7 +73,7 @@ private enum RandomFacts {
         let type = try #require(catalog.types.randomElement(using: &chance))
         let now = Int64.random(in: 1_740_000_000...1_800_000_000, using: &chance) * 1_000_000
         func rarely() -> Bool { Int.random(in: 0..<8, using: &chance) == 0 }
-        return try Shop.facts(type.type.text, in: catalog) { facts in
+        return try DecisionSample.facts(type.type.text, in: catalog) { facts in
             facts.now = Timestamp(clamping: now)
             if Bool.random(using: &chance) {
                 let distance = Int64.random(in: -3_600...172_800, using: &chance)
@@ -103,7 +103,7 @@ private enum RandomFacts {
         if Bool.random(using: &chance) { recipient.email = nil }
         if Bool.random(using: &chance) {
             let (low, high) = (Int.random(in: 0..<23, using: &chance), 23)
-            recipient.preferences = Shop.preferences(
+            recipient.preferences = DecisionSample.preferences(
                 enabled: Int.random(in: 0..<6, using: &chance) > 0,
                 toggles: Bool.random(using: &chance) ? [type.text: .bool(Bool.random(using: &chance))] : [:],
                 quiet: Bool.random(using: &chance) ? low...Int.random(in: low...high, using: &chance) : nil
@@ -112,7 +112,7 @@ private enum RandomFacts {
         recipient.devices = try DevicePlatform.allCases.filter { _ in Bool.random(using: &chance) }.map { platform in
             let provider = try #require(PushProvider.allCases.randomElement(using: &chance))
             let permission = PushPermission.allCases.randomElement(using: &chance)
-            return try Shop.device(platform, provider, Bool.random(using: &chance) ? permission : .granted)
+            return try DecisionSample.device(platform, provider, Bool.random(using: &chance) ? permission : .granted)
         }
         return recipient
     }

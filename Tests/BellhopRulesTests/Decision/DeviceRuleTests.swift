@@ -5,7 +5,7 @@ import Testing
 struct DeviceRuleTests {
     @Test("no device is used, whatever it is, if the user has disabled pushes")
     func pushDisabled() throws {
-        let decision = Decision(try Shop.facts("alarm") { $0.recipient.pushEnabled = false })
+        let decision = Decision(try DecisionSample.facts("alarm") { $0.recipient.pushEnabled = false })
         #expect(decision.push == .suppress(.pushDisabled))
         #expect(decision.devices.isEmpty)
         #expect(decision.isRecorded)
@@ -13,7 +13,7 @@ struct DeviceRuleTests {
 
     @Test("a user without devices gets the notification in the app, without an error")
     func noDevice() throws {
-        let decision = Decision(try Shop.facts { $0.recipient.devices = [] })
+        let decision = Decision(try DecisionSample.facts { $0.recipient.devices = [] })
         #expect(decision.push == .suppress(.noDevice))
         #expect(decision.isRecorded)
     }
@@ -27,7 +27,7 @@ struct DeviceRuleTests {
     )
     func permission(permission: PushPermission?, isShown: Bool) throws {
         let decision = Decision(
-            try Shop.facts { $0.recipient.devices = [try Shop.device(.ios, .apns, permission)] }
+            try DecisionSample.facts { $0.recipient.devices = [try DecisionSample.device(.ios, .apns, permission)] }
         )
         #expect(decision.outcome(.ios) == (isShown ? .send : .suppress(.noPermission)))
     }
@@ -39,20 +39,21 @@ struct DeviceRuleTests {
 
     @Test("a device of a provider that the app does not use is suppressed immediately")
     func provider() throws {
-        let devices = [try Shop.device(.ios, .expo), try Shop.device(.android, .fcm)]
-        let decision = Decision(try Shop.facts { $0.recipient.devices = devices })
+        let devices = [try DecisionSample.device(.ios, .expo), try DecisionSample.device(.android, .fcm)]
+        let decision = Decision(try DecisionSample.facts { $0.recipient.devices = devices })
         #expect(decision.devices.map(\.outcome) == [.suppress(.noProvider), .send])
-        let catalog = try Shop.catalog(replacing: #"providers: ["apns", "fcm", "webpush"],"#, with: "")
-        let open = Decision(try Shop.facts(in: catalog) { $0.recipient.devices = devices })
+        let catalog = try DecisionSample.catalog(replacing: #"providers: ["apns", "fcm", "webpush"],"#, with: "")
+        let open = Decision(try DecisionSample.facts(in: catalog) { $0.recipient.devices = devices })
         #expect(open.devices.map(\.outcome) == [.send, .send])
     }
 
     @Test("each device has a separate outcome, in the given order")
     func eachItsOwn() throws {
         let devices = [
-            try Shop.device(.web, .webpush, .denied), try Shop.device(.ios, .expo), try Shop.device(.android, .fcm),
+            try DecisionSample.device(.web, .webpush, .denied), try DecisionSample.device(.ios, .expo),
+            try DecisionSample.device(.android, .fcm),
         ]
-        let decision = Decision(try Shop.facts("alarm") { $0.recipient.devices = devices })
+        let decision = Decision(try DecisionSample.facts("alarm") { $0.recipient.devices = devices })
         #expect(decision.devices.map(\.device) == devices)
         #expect(decision.devices.map(\.outcome) == [.suppress(.noPermission), .suppress(.noProvider), .send])
     }

@@ -5,7 +5,7 @@ import Testing
 struct GeneralRuleTests {
     @Test("a notification without obstacles is in the app and goes to every device")
     func nothingInTheWay() throws {
-        let decision = Decision(try Shop.facts())
+        let decision = Decision(try DecisionSample.facts())
         #expect(decision.isRecorded)
         #expect(decision.push == nil)
         #expect(decision.devices.map(\.device.platform) == [.ios, .android, .web])
@@ -16,7 +16,7 @@ struct GeneralRuleTests {
     @Test("a notification expires exactly at its expiry, and is still in the app")
     func expiry() throws {
         for (expiresAt, outcome) in [("2026-03-10T12:00:00Z", Outcome.expire), ("2026-03-10T12:00:00.000001Z", .send)] {
-            let decision = Decision(try Shop.facts { $0.expiresAt = try at(expiresAt) })
+            let decision = Decision(try DecisionSample.facts { $0.expiresAt = try at(expiresAt) })
             #expect(decision.outcome(.ios) == outcome, "\(expiresAt)")
             #expect(decision.isRecorded)
         }
@@ -24,9 +24,9 @@ struct GeneralRuleTests {
 
     @Test("a replaced notification and a read one are not pushed")
     func history() throws {
-        let superseded = Decision(try Shop.facts { $0.history.isSuperseded = true })
+        let superseded = Decision(try DecisionSample.facts { $0.history.isSuperseded = true })
         #expect(superseded.push == .suppress(.superseded))
-        let read = Decision(try Shop.facts { $0.history.isRead = true })
+        let read = Decision(try DecisionSample.facts { $0.history.isRead = true })
         #expect(read.push == .suppress(.alreadyRead))
         #expect(superseded.isRecorded && read.isRecorded)
     }
@@ -37,7 +37,7 @@ struct GeneralRuleTests {
     )
     func roles(role: String?, isReached: Bool) throws {
         let decision = Decision(
-            try Shop.facts("approval") {
+            try DecisionSample.facts("approval") {
                 $0.follow = DecisionFacts.Follow(role: role.flatMap(FollowRole.init(validating:)))
             }
         )
@@ -47,15 +47,15 @@ struct GeneralRuleTests {
 
     @Test("roles do not apply to named users or to a type for all roles")
     func rolesOfOthers() throws {
-        #expect(Decision(try Shop.facts("approval")).outcome(.ios) == .send)
+        #expect(Decision(try DecisionSample.facts("approval")).outcome(.ios) == .send)
         let observer = DecisionFacts.Follow(role: FollowRole(validating: "observer"))
-        #expect(Decision(try Shop.facts { $0.follow = observer }).outcome(.ios) == .send)
+        #expect(Decision(try DecisionSample.facts { $0.follow = observer }).outcome(.ios) == .send)
     }
 
     @Test("the master toggle suppresses everything except the record in the app")
     func master() throws {
         let decision = Decision(
-            try Shop.facts("alarm") { $0.recipient.preferences = Shop.preferences(enabled: false) }
+            try DecisionSample.facts("alarm") { $0.recipient.preferences = DecisionSample.preferences(enabled: false) }
         )
         #expect(decision.push == .suppress(.muted))
         #expect(decision.email == .suppress(.muted))
@@ -64,13 +64,13 @@ struct GeneralRuleTests {
 
     @Test("a type's toggle overrides the catalogue's default in both directions, and without one the default applies")
     func toggles() throws {
-        let off = Shop.preferences(toggles: ["order": false])
-        let on = Shop.preferences(toggles: ["notice": true])
-        #expect(Decision(try Shop.facts { $0.recipient.preferences = off }).push == .suppress(.typeMuted))
-        #expect(Decision(try Shop.facts("notice") { $0.recipient.preferences = on }).outcome(.ios) == .send)
-        for said in [nil, Shop.preferences()] {
-            #expect(Decision(try Shop.facts { $0.recipient.preferences = said }).outcome(.ios) == .send)
-            let notice = Decision(try Shop.facts("notice") { $0.recipient.preferences = said })
+        let off = DecisionSample.preferences(toggles: ["order": false])
+        let on = DecisionSample.preferences(toggles: ["notice": true])
+        #expect(Decision(try DecisionSample.facts { $0.recipient.preferences = off }).push == .suppress(.typeMuted))
+        #expect(Decision(try DecisionSample.facts("notice") { $0.recipient.preferences = on }).outcome(.ios) == .send)
+        for said in [nil, DecisionSample.preferences()] {
+            #expect(Decision(try DecisionSample.facts { $0.recipient.preferences = said }).outcome(.ios) == .send)
+            let notice = Decision(try DecisionSample.facts("notice") { $0.recipient.preferences = said })
             #expect(notice.push == .suppress(.typeMuted))
             #expect(notice.isRecorded)
         }
@@ -78,25 +78,25 @@ struct GeneralRuleTests {
 
     @Test("a muted topic suppresses its events")
     func topic() throws {
-        let muted = Decision(try Shop.facts { $0.follow = DecisionFacts.Follow(isMuted: true) })
+        let muted = Decision(try DecisionSample.facts { $0.follow = DecisionFacts.Follow(isMuted: true) })
         #expect(muted.push == .suppress(.topicMuted))
         #expect(muted.isRecorded)
-        #expect(Decision(try Shop.facts { $0.follow = DecisionFacts.Follow() }).outcome(.ios) == .send)
+        #expect(Decision(try DecisionSample.facts { $0.follow = DecisionFacts.Follow() }).outcome(.ios) == .send)
     }
 
     @Test("a user who has stopped following gets no record for any type, and a named user is not checked")
     func unfollowed() throws {
         for type in ["order", "approval", "terms"] {
-            let left = Decision(try Shop.facts(type) { $0.follow = .ended })
+            let left = Decision(try DecisionSample.facts(type) { $0.follow = .ended })
             #expect(left.push == .suppress(.unfollowed))
             #expect(!left.isRecorded)
         }
-        #expect(Decision(try Shop.facts("order")).outcome(.ios) == .send)
+        #expect(Decision(try DecisionSample.facts("order")).outcome(.ios) == .send)
     }
 
     @Test("only the following device gets the push, and the notification is in the app")
     func oneDevice() throws {
-        let facts = try Shop.facts { facts in
+        let facts = try DecisionSample.facts { facts in
             let android = facts.recipient.devices.first { $0.platform == .android }
             facts.follow = DecisionFacts.Follow(devices: [try #require(android).subscription])
         }
@@ -110,21 +110,21 @@ struct GeneralRuleTests {
     @Test("a type that is dropped when muted leaves no record, however it is muted, and expiry is not muting")
     func whenMuted() throws {
         let ways: [(inout DecisionFacts) -> Void] = [
-            { $0.recipient.preferences = Shop.preferences(enabled: false) },
-            { $0.recipient.preferences = Shop.preferences(toggles: ["secret": false]) },
+            { $0.recipient.preferences = DecisionSample.preferences(enabled: false) },
+            { $0.recipient.preferences = DecisionSample.preferences(toggles: ["secret": false]) },
             { $0.follow = DecisionFacts.Follow(isMuted: true) },
         ]
-        for mute in ways { #expect(!Decision(try Shop.facts("secret", mute)).isRecorded) }
-        #expect(Decision(try Shop.facts("secret")).isRecorded)
-        #expect(Decision(try Shop.facts("secret") { $0.expiresAt = $0.now }).isRecorded)
-        #expect(Decision(try Shop.facts("secret") { $0.recipient.pushEnabled = false }).isRecorded)
+        for mute in ways { #expect(!Decision(try DecisionSample.facts("secret", mute)).isRecorded) }
+        #expect(Decision(try DecisionSample.facts("secret")).isRecorded)
+        #expect(Decision(try DecisionSample.facts("secret") { $0.expiresAt = $0.now }).isRecorded)
+        #expect(Decision(try DecisionSample.facts("secret") { $0.recipient.pushEnabled = false }).isRecorded)
     }
 
     @Test("no toggle or topic suppresses a mandatory type")
     func mandatory() throws {
-        let everythingOff = Shop.preferences(enabled: false, toggles: ["terms": false])
+        let everythingOff = DecisionSample.preferences(enabled: false, toggles: ["terms": false])
         let decision = Decision(
-            try Shop.facts("terms") {
+            try DecisionSample.facts("terms") {
                 $0.recipient.preferences = everythingOff
                 $0.follow = DecisionFacts.Follow(isMuted: true)
             }
@@ -135,16 +135,19 @@ struct GeneralRuleTests {
 
     @Test("a mandatory type is still subject to permission, disabled pushes, quiet hours and expiry")
     func limitsOfMandatory() throws {
-        func decide(at now: String = Shop.noon, _ change: (inout DecisionFacts) throws -> Void) throws -> Outcome? {
-            Decision(try Shop.facts("terms", at: now, change)).outcome(.ios)
+        func decide(at now: String = DecisionSample.noon, _ change: (inout DecisionFacts) throws -> Void) throws
+            -> Outcome?
+        {
+            Decision(try DecisionSample.facts("terms", at: now, change)).outcome(.ios)
         }
         #expect(
-            try decide { $0.recipient.devices = [try Shop.device(.ios, .apns, .denied)] } == .suppress(.noPermission)
+            try decide { $0.recipient.devices = [try DecisionSample.device(.ios, .apns, .denied)] }
+                == .suppress(.noPermission)
         )
         #expect(try decide { $0.recipient.pushEnabled = false } == .suppress(.pushDisabled))
         #expect(try decide { $0.expiresAt = $0.now } == .expire)
-        let quiet = try decide(at: Shop.night) { $0.recipient.preferences = Shop.quietNights }
-        let morning = try at(Shop.morning)
+        let quiet = try decide(at: DecisionSample.night) { $0.recipient.preferences = DecisionSample.quietNights }
+        let morning = try at(DecisionSample.morning)
         #expect(quiet == .wait(Wait(.quietHours, until: morning)))
     }
 }
@@ -153,31 +156,36 @@ struct GeneralRuleTests {
 struct EmailRuleTests {
     @Test("a mailed type goes to users with an address who permit it, and no other type is mailed")
     func email() throws {
-        #expect(Decision(try Shop.facts("alarm")).email == .send)
-        #expect(Decision(try Shop.facts("order")).email == nil)
+        #expect(Decision(try DecisionSample.facts("alarm")).email == .send)
+        #expect(Decision(try DecisionSample.facts("order")).email == nil)
         #expect(
-            Decision(try Shop.facts("alarm") { $0.recipient.emailEnabled = false }).email == .suppress(.emailDisabled)
+            Decision(try DecisionSample.facts("alarm") { $0.recipient.emailEnabled = false }).email
+                == .suppress(.emailDisabled)
         )
-        #expect(Decision(try Shop.facts("alarm") { $0.recipient.email = nil }).email == .suppress(.noAddress))
+        #expect(Decision(try DecisionSample.facts("alarm") { $0.recipient.email = nil }).email == .suppress(.noAddress))
         #expect(
-            Decision(try Shop.facts("order") { $0.recipient.preferences = Shop.preferences(enabled: false) }).email
+            Decision(
+                try DecisionSample.facts("order") {
+                    $0.recipient.preferences = DecisionSample.preferences(enabled: false)
+                }
+            ).email
                 == nil
         )
     }
 
     @Test("an event with noEmail is never mailed, whatever its type, its user and the address")
     func neverMailed() throws {
-        let decision = Decision(try Shop.facts("alarm") { $0.isNeverMailed = true })
+        let decision = Decision(try DecisionSample.facts("alarm") { $0.isNeverMailed = true })
         #expect(decision.email == .suppress(.notMailed))
         #expect(decision.isRecorded && decision.devices.allSatisfy { $0.outcome == .send })
-        #expect(Decision(try Shop.facts("order") { $0.isNeverMailed = true }).email == nil)
+        #expect(Decision(try DecisionSample.facts("order") { $0.isNeverMailed = true }).email == nil)
     }
 
     @Test("devices, quiet hours and digests do not delay e-mail")
     func silence() throws {
         let decision = Decision(
-            try Shop.facts("news", at: Shop.night) {
-                $0.recipient.preferences = Shop.quietNights
+            try DecisionSample.facts("news", at: DecisionSample.night) {
+                $0.recipient.preferences = DecisionSample.quietNights
                 $0.recipient.pushEnabled = false
             }
         )
@@ -187,16 +195,20 @@ struct EmailRuleTests {
 
     @Test("a type mailed and not pushed by default goes by e-mail alone, until the user changes its toggle")
     func emailAlone() throws {
-        let usual = Decision(try Shop.facts("letter"))
+        let usual = Decision(try DecisionSample.facts("letter"))
         #expect(usual.email == .send)
         #expect(usual.push == .suppress(.typeMuted))
         let on = Decision(
-            try Shop.facts("letter") { $0.recipient.preferences = Shop.preferences(toggles: ["letter": true]) }
+            try DecisionSample.facts("letter") {
+                $0.recipient.preferences = DecisionSample.preferences(toggles: ["letter": true])
+            }
         )
         #expect(on.email == .send)
         #expect(on.outcome(.ios) == .send)
         let off = Decision(
-            try Shop.facts("letter") { $0.recipient.preferences = Shop.preferences(toggles: ["letter": false]) }
+            try DecisionSample.facts("letter") {
+                $0.recipient.preferences = DecisionSample.preferences(toggles: ["letter": false])
+            }
         )
         #expect(off.email == .suppress(.typeMuted))
         #expect(off.push == .suppress(.typeMuted))
@@ -204,7 +216,9 @@ struct EmailRuleTests {
 
     @Test("an expired or read notification is not mailed")
     func tooLate() throws {
-        #expect(Decision(try Shop.facts("alarm") { $0.expiresAt = $0.now }).email == .expire)
-        #expect(Decision(try Shop.facts("alarm") { $0.history.isRead = true }).email == .suppress(.alreadyRead))
+        #expect(Decision(try DecisionSample.facts("alarm") { $0.expiresAt = $0.now }).email == .expire)
+        #expect(
+            Decision(try DecisionSample.facts("alarm") { $0.history.isRead = true }).email == .suppress(.alreadyRead)
+        )
     }
 }

@@ -23,7 +23,7 @@ struct RecipientDocumentTests {
             }
             """
         ).get()
-        let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
+        let (recipient, isCanonical) = document.recipient(of: try DecisionSample.catalog())
         #expect(document.user?.text == "ada")
         #expect(document.isRead)
         let owner = FollowRole(validating: "owner")
@@ -46,7 +46,7 @@ struct RecipientDocumentTests {
     )
     func nothing(text: String) throws {
         let document = try read(text).get()
-        let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
+        let (recipient, isCanonical) = document.recipient(of: try DecisionSample.catalog())
         #expect(recipient == Recipient())
         #expect(isCanonical)
         #expect(document.user == nil && document.follow == nil && !document.isRead)
@@ -55,7 +55,7 @@ struct RecipientDocumentTests {
     @Test("preferences have the canonical and complete form of a feed")
     func preferences() throws {
         let document = try read("{preferences: {enabled: true}}").get()
-        let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
+        let (recipient, isCanonical) = document.recipient(of: try DecisionSample.catalog())
         #expect(recipient.preferences?.wants(try #require(EventType(validating: "notice"))) == false)
         #expect(recipient.preferences?.wants(try #require(EventType(validating: "order"))) == true)
         #expect(!isCanonical)

@@ -35,22 +35,22 @@ struct RuleOrderTests {
         Obstacle(rule: .followingDevice, outcome: .suppress(.otherDevice)) { facts, _ in facts.follow?.devices = [] },
         Obstacle(rule: .provider, outcome: .suppress(.noProvider)) { facts, _ in
             let permission = facts.recipient.devices.first?.permission
-            facts.recipient.devices = [try Shop.device(.ios, .expo, permission)]
+            facts.recipient.devices = [try DecisionSample.device(.ios, .expo, permission)]
         },
         Obstacle(rule: .permission, outcome: .suppress(.noPermission)) { facts, _ in
-            facts.recipient.devices = [try Shop.device(.ios, .apns, .denied)]
+            facts.recipient.devices = [try DecisionSample.device(.ios, .apns, .denied)]
         },
     ]
 
     /// Returns facts of a gathered type for owners at night, with these obstacles, the last ones raised first.
     private func facts(_ obstacles: some Collection<Obstacle>) throws -> DecisionFacts {
-        try Shop.facts("news", at: Shop.night) { facts in
+        try DecisionSample.facts("news", at: DecisionSample.night) { facts in
             facts.follow = DecisionFacts.Follow(role: FollowRole(validating: "owner"))
             facts.expiresAt = try at("2027-01-01T00:00:00Z")
-            facts.recipient.devices = [try Shop.device(.ios, .apns)]
+            facts.recipient.devices = [try DecisionSample.device(.ios, .apns)]
             var wishes = Wishes()
             for obstacle in Array(obstacles).reversed() { try obstacle.raise(&facts, &wishes) }
-            facts.recipient.preferences = Shop.preferences(
+            facts.recipient.preferences = DecisionSample.preferences(
                 enabled: wishes.enabled,
                 toggles: ["news": .bool(wishes.toggle)],
                 quiet: 7...22
@@ -88,7 +88,7 @@ struct RuleOrderTests {
         var due = try facts([])
         due.history.digest = due.now
         #expect(Decision.explained(due).steps.last?.rule == .quietHours)
-        let morning = try at(Shop.morning)
+        let morning = try at(DecisionSample.morning)
         #expect(Decision(due).outcome(.ios) == .wait(Wait(.quietHours, until: morning)))
     }
 

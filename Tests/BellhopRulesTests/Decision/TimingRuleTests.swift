@@ -5,12 +5,12 @@ import Testing
 struct TimingRuleTests {
     private func decide(
         _ type: String = "order",
-        at now: String = Shop.night,
+        at now: String = DecisionSample.night,
         _ change: (inout DecisionFacts) throws -> Void = { _ in }
     ) throws -> Decision {
         Decision(
-            try Shop.facts(type, at: now) { facts in
-                facts.recipient.preferences = Shop.quietNights
+            try DecisionSample.facts(type, at: now) { facts in
+                facts.recipient.preferences = DecisionSample.quietNights
                 try change(&facts)
             }
         )
@@ -21,14 +21,14 @@ struct TimingRuleTests {
 
     /// The shop with a cap of three pushes with low priority per hour.
     private static func calmShop() throws -> Catalog {
-        try Shop.catalog(
+        try DecisionSample.catalog(
             replacing: #"timezone: "Europe/Oslo","#,
             with: #"timezone: "Europe/Oslo", cap: { perHour: 3 },"#
         )
     }
 
     private static func burstingShop() throws -> Catalog {
-        try Shop.catalog(
+        try DecisionSample.catalog(
             replacing: #"label: { en: "Usual" }"#,
             with: #"label: { en: "Usual" }, burst: { window: "60s" }"#
         )
@@ -43,25 +43,25 @@ struct TimingRuleTests {
     )
     func burst(latest: String?, until: String?) throws {
         let day = "2026-03-10T"
-        let facts = try Shop.facts("usual", in: try Self.burstingShop()) { facts in
+        let facts = try DecisionSample.facts("usual", in: try Self.burstingShop()) { facts in
             facts.history.recent.latest = try latest.map { try at("\(day)\($0)Z") }
         }
         let expected = try until.map { Outcome.wait(Wait(.burst, until: try at("\(day)\($0)Z"))) }
         #expect(Decision(facts).outcome(.ios) == expected ?? .send)
-        let other = try Shop.facts("order") { $0.history.recent = facts.history.recent }
+        let other = try DecisionSample.facts("order") { $0.history.recent = facts.history.recent }
         #expect(Decision(other).outcome(.ios) == .send)
     }
 
     @Test("quiet hours precede a burst, expiry takes precedence over both, and each has its finding")
     func burstAmongOthers() throws {
         let shop = try Self.burstingShop()
-        let quiet = try quiet(until: Shop.morning)
-        let night = try Shop.facts("usual", at: Shop.night, in: shop) { facts in
-            facts.recipient.preferences = Shop.quietNights
+        let quiet = try quiet(until: DecisionSample.morning)
+        let night = try DecisionSample.facts("usual", at: DecisionSample.night, in: shop) { facts in
+            facts.recipient.preferences = DecisionSample.quietNights
             facts.history.recent.latest = facts.now
         }
         #expect(Decision(night).outcome(.ios) == quiet)
-        let late = try Shop.facts("usual", in: shop) { facts in
+        let late = try DecisionSample.facts("usual", in: shop) { facts in
             facts.history.recent.latest = facts.now
             facts.expiresAt = try at("2026-03-10T12:00:30Z")
         }
@@ -78,17 +78,17 @@ struct TimingRuleTests {
         let shop = try Self.calmShop()
         let next = try digest("2026-03-10T16:00:00Z")
         for (type, isLow) in [("chatter", true), ("usual", false)] {
-            let facts = try Shop.facts(type, in: shop) { $0.history.recent.lowPriority = count }
+            let facts = try DecisionSample.facts(type, in: shop) { $0.history.recent.lowPriority = count }
             #expect(Decision(facts).outcome(.ios) == (isLow && count >= 3 ? next : .send), "\(type)")
         }
-        let uncapped = try Shop.facts("chatter") { $0.history.recent.lowPriority = count }
+        let uncapped = try DecisionSample.facts("chatter") { $0.history.recent.lowPriority = count }
         #expect(Decision(uncapped).outcome(.ios) == .send)
     }
 
     @Test("in quiet hours each platform has its policy: defer, drop or bypass")
     func policies() throws {
         let decision = try decide()
-        let expected = try quiet(until: Shop.morning)
+        let expected = try quiet(until: DecisionSample.morning)
         #expect(decision.outcome(.ios) == expected)
         #expect(decision.outcome(.android) == .drop)
         #expect(decision.outcome(.web) == .send)
@@ -99,7 +99,7 @@ struct TimingRuleTests {
     func usualPolicies() throws {
         for platform in DevicePlatform.allCases {
             #expect(try decide("alarm").outcome(platform) == .send)
-            #expect(try decide("usual").outcome(platform) == (try quiet(until: Shop.morning)))
+            #expect(try decide("usual").outcome(platform) == (try quiet(until: DecisionSample.morning)))
         }
     }
 
@@ -111,30 +111,35 @@ struct TimingRuleTests {
         ]
     )
     func edges(now: String, isQuiet: Bool) throws {
-        #expect(try decide("usual", at: now).outcome(.ios) == (isQuiet ? try quiet(until: Shop.morning) : .send))
+        #expect(
+            try decide("usual", at: now).outcome(.ios) == (isQuiet ? try quiet(until: DecisionSample.morning) : .send)
+        )
     }
 
     @Test("a user without quiet hours has the app's, which are off unless the catalogue enables them")
     func usualHours() throws {
-        #expect(Decision(try Shop.facts(at: Shop.night)).outcome(.ios) == .send)
-        let catalog = try Shop.catalog(
+        #expect(Decision(try DecisionSample.facts(at: DecisionSample.night)).outcome(.ios) == .send)
+        let catalog = try DecisionSample.catalog(
             replacing: #"language: "en","#,
             with: #"language: "en", preferences: { quietHours: { enabled: true, startHour: 23, endHour: 6 } },"#
         )
-        let app = Decision(try Shop.facts(at: Shop.night, in: catalog)).outcome(.ios)
+        let app = Decision(try DecisionSample.facts(at: DecisionSample.night, in: catalog)).outcome(.ios)
         let untilFive = try quiet(until: "2026-03-11T05:00:00Z")
         #expect(app == untilFive)
         let own = Decision(
-            try Shop.facts(at: Shop.night, in: catalog) { $0.recipient.preferences = Shop.quietNights }
+            try DecisionSample.facts(at: DecisionSample.night, in: catalog) {
+                $0.recipient.preferences = DecisionSample.quietNights
+            }
         )
-        let untilMorning = try quiet(until: Shop.morning)
+        let untilMorning = try quiet(until: DecisionSample.morning)
         #expect(own.outcome(.ios) == untilMorning)
     }
 
     @Test("expiry takes precedence over a wait: a push that would expire before the end of quiet hours expires now")
     func expiry() throws {
         for (expiresAt, outcome) in [
-            (Shop.morning, Outcome.expire), ("2026-03-11T06:00:00.000001Z", try quiet(until: Shop.morning)),
+            (DecisionSample.morning, Outcome.expire),
+            ("2026-03-11T06:00:00.000001Z", try quiet(until: DecisionSample.morning)),
         ] {
             let decision = try decide { $0.expiresAt = try at(expiresAt) }
             #expect(decision.outcome(.ios) == outcome, "\(expiresAt)")
@@ -146,7 +151,8 @@ struct TimingRuleTests {
         "the user's own time zone applies, and the app's if it is missing or unknown",
         arguments: [
             ("America/New_York", "2026-03-11T03:00:00Z", "2026-03-11T11:00:00Z"),
-            (nil, Shop.night, Shop.morning), ("Mars/Olympus_Mons", Shop.night, Shop.morning),
+            (nil, DecisionSample.night, DecisionSample.morning),
+            ("Mars/Olympus_Mons", DecisionSample.night, DecisionSample.morning),
         ] as [(String?, String, String)]
     )
     func clocks(zone: String?, now: String, until: String) throws {
@@ -164,8 +170,8 @@ struct TimingRuleTests {
     @Test(
         "a gathered event waits for the next digest, or for the one after it in the last 30 seconds",
         arguments: [
-            (Shop.noon, "2026-03-10T16:00:00Z"), ("2026-03-10T15:59:29.999999Z", "2026-03-10T16:00:00Z"),
-            ("2026-03-10T15:59:30Z", "2026-03-11T07:00:00Z"), (Shop.night, "2026-03-11T07:00:00Z"),
+            (DecisionSample.noon, "2026-03-10T16:00:00Z"), ("2026-03-10T15:59:29.999999Z", "2026-03-10T16:00:00Z"),
+            ("2026-03-10T15:59:30Z", "2026-03-11T07:00:00Z"), (DecisionSample.night, "2026-03-11T07:00:00Z"),
         ]
     )
     func gathering(now: String, slot: String) throws {
@@ -177,19 +183,19 @@ struct TimingRuleTests {
 
     @Test("a type that is not gathered, and an app without a digest, are sent immediately")
     func noDigest() throws {
-        #expect(try decide("chatter", at: Shop.noon).outcome(.ios) == .send)
-        let catalog = try Shop.catalog(
+        #expect(try decide("chatter", at: DecisionSample.noon).outcome(.ios) == .send)
+        let catalog = try DecisionSample.catalog(
             replacing: #"digest: { at: ["08:00", "17:00"], templates: { en: { title: "{count} new" } } },"#,
             with: ""
         )
-        #expect(Decision(try Shop.facts("news", in: catalog)).outcome(.ios) == .send)
+        #expect(Decision(try DecisionSample.facts("news", in: catalog)).outcome(.ios) == .send)
     }
 
     @Test("an event in a due digest is not gathered again: it is sent, or waits for the end of quiet hours")
     func dueDigest() throws {
-        let noon = try at(Shop.noon)
-        #expect(try decide("news", at: Shop.noon) { $0.history.digest = noon }.outcome(.ios) == .send)
-        let quiet = try quiet(until: Shop.morning)
+        let noon = try at(DecisionSample.noon)
+        #expect(try decide("news", at: DecisionSample.noon) { $0.history.digest = noon }.outcome(.ios) == .send)
+        let quiet = try quiet(until: DecisionSample.morning)
         #expect(try decide("news") { $0.history.digest = noon }.outcome(.ios) == quiet)
     }
 
@@ -211,7 +217,7 @@ struct TimingRuleTests {
             ("2026-03-10T16:00:00Z", Outcome.expire),
             ("2026-03-10T16:00:00.000001Z", try digest("2026-03-10T16:00:00Z")),
         ] {
-            let gathered = try decide("news", at: Shop.noon) { $0.expiresAt = try at(expiresAt) }
+            let gathered = try decide("news", at: DecisionSample.noon) { $0.expiresAt = try at(expiresAt) }
             #expect(gathered.outcome(.ios) == outcome, "\(expiresAt)")
             #expect(gathered.email == .send)
         }

@@ -67,7 +67,7 @@ struct WebPushKeysTests {
             {"userId":"u","token":"\(token)","platform":"web","provider":"webpush","subscription":\(subscription)}
             """
         let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.subscription.upserted")
-        let rejection = try Messages.rejection(Messages.envelope(text, source: source))
+        let rejection = try SampleMessages.rejection(SampleMessages.envelope(text, source: source))
         #expect(rejection.reason == .invalidField)
         #expect(rejection.pointer.text == pointer)
         #expect(!rejection.message.contains("BTBZ"))

@@ -10,9 +10,9 @@ struct EventSchemaTests {
 
     /// Returns whether the code accepts a body as a message of its type.
     private func codeAccepts(_ body: JSONObject, type: String) throws -> Bool {
-        var envelope = Messages.envelope(body)
+        var envelope = SampleMessages.envelope(body)
         envelope.source = .eventsExchange(routingKey: "drop.\(type)")
-        return try Messages.parse(envelope).failure == nil
+        return try SampleMessages.parse(envelope).failure == nil
     }
 
     static let goodValues: [(String, JSONValue)] = [
@@ -32,7 +32,7 @@ struct EventSchemaTests {
     @Test("the schema accepts everything that the code accepts", arguments: goodValues.indices)
     func good(index: Int) throws {
         let (key, value) = Self.goodValues[index]
-        let body = Messages.changed([key: value])
+        let body = SampleMessages.changed([key: value])
         #expect(try codeAccepts(body, type: "security"), "\(key)")
         #expect(try SchemaEvaluator(root: try schema()).accepts(.object(body)), "\(key)")
     }
@@ -47,7 +47,7 @@ struct EventSchemaTests {
             "/deliverAt": [],
             "/data/a/0": [], "/ignored": [],
         ]
-        let body = Messages.changed(changes)
+        let body = SampleMessages.changed(changes)
         let key = changes[0].key
         let given = body[key].map { $0 == .null ? "missing" : $0.string ?? "" } ?? "missing"
         if let exempt = beyondSchema[pointer], exempt.isEmpty || exempt.contains(given) { return }

@@ -17,14 +17,14 @@ struct CloudEventsTests {
         var object = Self.attributes
         object["data"] = .object(Self.data)
         for (key, value) in changes { object[key] = value }
-        var envelope = Messages.envelope(object)
+        var envelope = SampleMessages.envelope(object)
         envelope.contentType = "application/cloudevents+json"
         envelope.source = .eventsExchange(routingKey: "drop.security")
         return envelope
     }
 
     private func binary(prefix: String, _ attributes: JSONObject = attributes) -> InboundEnvelope {
-        var envelope = Messages.envelope(Self.data)
+        var envelope = SampleMessages.envelope(Self.data)
         envelope.contentType = "application/json"
         envelope.source = .eventsExchange(routingKey: "drop.security")
         envelope.headers = attributes.members.map {
@@ -37,7 +37,7 @@ struct CloudEventsTests {
     func sameContent() throws {
         func content(_ envelope: InboundEnvelope) throws -> [UInt8] {
             var bytes: [UInt8] = []
-            try Messages.event(envelope).contentBytes(into: &bytes)
+            try SampleMessages.event(envelope).contentBytes(into: &bytes)
             return bytes
         }
         var plain = Self.data
@@ -45,14 +45,14 @@ struct CloudEventsTests {
         plain["app"] = "drop"
         plain["eventType"] = "security"
         plain["sentAtIso"] = "2026-02-15T13:45:00Z"
-        let expected = try Messages.event(Messages.envelope(plain))
-        let bytes = try content(Messages.envelope(plain))
+        let expected = try SampleMessages.event(SampleMessages.envelope(plain))
+        let bytes = try content(SampleMessages.envelope(plain))
         #expect(!bytes.isEmpty)
         for envelope in [
             structured(), binary(prefix: "cloudEvents:"), binary(prefix: "cloudEvents_"), binary(prefix: "ce-"),
         ] {
             #expect(try content(envelope) == bytes)
-            #expect(try Messages.event(envelope) == expected)
+            #expect(try SampleMessages.event(envelope) == expected)
         }
     }
 
@@ -66,7 +66,7 @@ struct CloudEventsTests {
     func contentTypes(contentType: String) throws {
         var envelope = structured()
         envelope.contentType = contentType
-        #expect(try Messages.event(envelope).id.text == "https://auth.getdrop.no/7")
+        #expect(try SampleMessages.event(envelope).id.text == "https://auth.getdrop.no/7")
     }
 
     @Test(
@@ -78,30 +78,30 @@ struct CloudEventsTests {
     func otherFormats(contentType: String) throws {
         var envelope = structured()
         envelope.contentType = contentType
-        #expect(try Messages.rejection(envelope).reason == .malformedJSON)
+        #expect(try SampleMessages.rejection(envelope).reason == .malformedJSON)
     }
 
     @Test("an id in the data takes precedence over source and id, without a fault")
     func dataID() throws {
         var data = Self.data
         data["id"] = "evt_5"
-        #expect(try Messages.event(structured(["data": .object(data)])).id.text == "evt_5")
+        #expect(try SampleMessages.event(structured(["data": .object(data)])).id.text == "evt_5")
         var envelope = structured()
         envelope.messageID = "transport-7"
-        #expect(try Messages.event(envelope).id.text == "https://auth.getdrop.no/7")
+        #expect(try SampleMessages.event(envelope).id.text == "https://auth.getdrop.no/7")
     }
 
     @Test("data in base64 is read, and absent data is an event without fields")
     func otherData() throws {
         let bytes = JSONWriter.canonicalBytes(of: .object(Self.data))
         let base64 = Foundation.Data(bytes).base64EncodedString()
-        let event = try Messages.event(structured(["data": nil, "data_base64": .string(base64)]))
-        let plain = try Messages.event(structured())
+        let event = try SampleMessages.event(structured(["data": nil, "data_base64": .string(base64)]))
+        let plain = try SampleMessages.event(structured())
         #expect(event == plain)
-        #expect(try Messages.rejection(structured(["data": nil])).reason == .missingAudience)
+        #expect(try SampleMessages.rejection(structured(["data": nil])).reason == .missingAudience)
         var envelope = binary(prefix: "ce-")
         envelope.body = []
-        #expect(try Messages.rejection(envelope).reason == .missingAudience)
+        #expect(try SampleMessages.rejection(envelope).reason == .missingAudience)
     }
 
     static let faults: [(changes: KeyValuePairs<String, JSONValue?>, reason: RejectionReason, pointer: String)] = [
@@ -124,7 +124,7 @@ struct CloudEventsTests {
     @Test("each fault has its reason and its place in the document", arguments: faults.indices)
     func faulty(index: Int) throws {
         let (changes, reason, pointer) = Self.faults[index]
-        let rejection = try Messages.rejection(structured(changes))
+        let rejection = try SampleMessages.rejection(structured(changes))
         #expect(rejection.reason == reason, "\(changes)")
         #expect(rejection.pointer.text == pointer, "\(changes)")
     }
@@ -134,27 +134,27 @@ struct CloudEventsTests {
         for name in ["specversion", "id", "source", "type"] {
             var attributes = Self.attributes
             attributes[name] = nil
-            #expect(try Messages.rejection(binary(prefix: "ce-", attributes)).pointer.text == "/\(name)")
+            #expect(try SampleMessages.rejection(binary(prefix: "ce-", attributes)).pointer.text == "/\(name)")
             attributes[name] = 5
-            #expect(try Messages.rejection(binary(prefix: "ce-", attributes)).pointer.text == "/\(name)")
+            #expect(try SampleMessages.rejection(binary(prefix: "ce-", attributes)).pointer.text == "/\(name)")
         }
         var envelope = binary(prefix: "ce-")
         envelope.headers.append(("cloudEvents:id", .string("8")))
-        #expect(try Messages.rejection(envelope).pointer.text == "/id")
+        #expect(try SampleMessages.rejection(envelope).pointer.text == "/id")
     }
 
     @Test("headers of other purposes do not make a message a CloudEvent")
     func otherHeaders() throws {
-        var envelope = Messages.envelope(Messages.complete)
+        var envelope = SampleMessages.envelope(SampleMessages.complete)
         envelope.headers = [("ce-region", .string("eu")), ("cell", .string("7")), ("", .other), ("ce-", .integer(1))]
-        #expect(try Messages.event(envelope).id.text == "evt_1")
+        #expect(try SampleMessages.event(envelope).id.text == "evt_1")
     }
 
     @Test("the extension traceparent replaces the header")
     func traces() throws {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        #expect(try Messages.event(structured(["traceparent": .string(trace)])).traceParent?.text == trace)
-        #expect(try Messages.event(structured(["traceparent": "x"])).traceParent == nil)
+        #expect(try SampleMessages.event(structured(["traceparent": .string(trace)])).traceParent?.text == trace)
+        #expect(try SampleMessages.event(structured(["traceparent": "x"])).traceParent == nil)
     }
 
     @Test("the level that CloudEvents adds does not count towards the limit of 32")
@@ -166,9 +166,9 @@ struct CloudEventsTests {
         }
         var data = Self.data
         data["data"] = ["deep": nested(30)]
-        #expect(throws: Never.self) { try Messages.event(structured(["data": .object(data)])) }
+        #expect(throws: Never.self) { try SampleMessages.event(structured(["data": .object(data)])) }
         data["data"] = ["deep": nested(31)]
-        #expect(try Messages.rejection(structured(["data": .object(data)])).reason == .malformedJSON)
+        #expect(try SampleMessages.rejection(structured(["data": .object(data)])).reason == .malformedJSON)
     }
 
     @Test("a rejected CloudEvent keeps its app, type and id")
@@ -176,7 +176,7 @@ struct CloudEventsTests {
         var envelope = structured(["specversion": "0.3"])
         envelope.source = .elsewhere
         envelope.appID = "drop"
-        let rejection = try Messages.rejection(envelope)
+        let rejection = try SampleMessages.rejection(envelope)
         #expect(rejection.app?.text == "drop")
         #expect(rejection.eventType?.text == "security")
         #expect(rejection.eventID?.text == "https://auth.getdrop.no/7")
@@ -186,12 +186,12 @@ struct CloudEventsTests {
     func otherSubmissions() throws {
         var envelope = structured(["type": "event.cancelled", "data": ["id": "evt_5"]])
         envelope.source = .eventsExchange(routingKey: "drop.event.cancelled")
-        guard case .cancellation(let app, let id) = try Messages.parse(envelope).get() else { throw Unexpected() }
+        guard case .cancellation(let app, let id) = try SampleMessages.parse(envelope).get() else { throw Unexpected() }
         #expect(app.text == "drop")
         #expect(id.text == "evt_5")
         envelope = structured(["type": "recipient.deleted", "data": ["userId": "u1"]])
         envelope.source = .eventsExchange(routingKey: "drop.recipient.deleted")
-        guard case .feed(let update) = try Messages.parse(envelope).get() else { throw Unexpected() }
+        guard case .feed(let update) = try SampleMessages.parse(envelope).get() else { throw Unexpected() }
         #expect(update.change.user.text == "u1")
         #expect(update.sentAt?.description == "2026-02-15T13:45:00.000Z")
     }

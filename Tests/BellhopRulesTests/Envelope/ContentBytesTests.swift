@@ -5,7 +5,7 @@ import Testing
 struct ContentBytesTests {
     private func bytes(_ changes: KeyValuePairs<String, JSONValue?>) throws -> String {
         var bytes: [UInt8] = []
-        try Messages.event(Messages.envelope(Messages.changed(changes))).contentBytes(into: &bytes)
+        try SampleMessages.event(SampleMessages.envelope(SampleMessages.changed(changes))).contentBytes(into: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -28,7 +28,9 @@ struct ContentBytesTests {
     @Test("content bytes are appended to existing bytes")
     func appends() throws {
         var bytes: [UInt8] = Array("x".utf8)
-        try Messages.event(Messages.envelope(Messages.changed(["title": nil]))).contentBytes(into: &bytes)
+        try SampleMessages.event(SampleMessages.envelope(SampleMessages.changed(["title": nil]))).contentBytes(
+            into: &bytes
+        )
         #expect(String(decoding: bytes, as: UTF8.self) == #"x{"type":"security"}"#)
     }
 

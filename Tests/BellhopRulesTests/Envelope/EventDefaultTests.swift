@@ -72,7 +72,7 @@ struct EventDefaultTests {
         let reason = try Self.read("news", #"{"title":"T"}"#, hash: nil).failure?.reason
         #expect(reason == .missingID)
         let drop = SubmissionParser(try Repository.drop()) { $0 }
-        let body = Messages.changed(["id": nil])
-        #expect(drop.parse(Messages.envelope(body)).failure?.reason == .missingID)
+        let body = SampleMessages.changed(["id": nil])
+        #expect(drop.parse(SampleMessages.envelope(body)).failure?.reason == .missingID)
     }
 }

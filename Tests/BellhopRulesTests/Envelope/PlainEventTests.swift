@@ -13,7 +13,7 @@ struct PlainEventTests {
              "deliverAt":"2026-02-16T13:45:00Z","expiresAt":"2026-02-17T13:45:00+01:00","collapseKey":"c1",
              "somethingNew":{"is":"ignored"}}
             """
-        let event = try Messages.event(Messages.envelope(text))
+        let event = try SampleMessages.event(SampleMessages.envelope(text))
         #expect(event.id.text == "evt_01J")
         #expect(event.app.text == "drop")
         #expect(event.type.text == "transaction_complete")
@@ -36,7 +36,7 @@ struct PlainEventTests {
     @Test("the four audiences are read")
     func audiences() throws {
         func audience(_ to: JSONValue) throws -> Audience {
-            try Messages.event(Messages.envelope(Messages.changed(["to": to]))).audience
+            try SampleMessages.event(SampleMessages.envelope(SampleMessages.changed(["to": to]))).audience
         }
         let user = try #require(UserID(validating: "u1"))
         #expect(try audience(["user": "u1"]) == .users([user]))
@@ -52,62 +52,62 @@ struct PlainEventTests {
 
     @Test("properties and routing key replace names that the body lacks")
     func properties() throws {
-        var envelope = Messages.envelope(#"{"to":{"user":"u1"},"title":"t"}"#)
+        var envelope = SampleMessages.envelope(#"{"to":{"user":"u1"},"title":"t"}"#)
         envelope.messageID = "evt_9"
         envelope.appID = "drop"
         envelope.type = "security"
         envelope.timestamp = 1_771_163_100
-        let event = try Messages.event(envelope)
+        let event = try SampleMessages.event(envelope)
         #expect(event.id.text == "evt_9")
         #expect(event.app.text == "drop")
         #expect(event.type.text == "security")
         #expect(event.sentAt?.description == "2026-02-15T13:45:00.000Z")
 
-        var routed = Messages.envelope(
+        var routed = SampleMessages.envelope(
             #"{"to":{"user":"u1"},"title":"t","id":"e"}"#,
             source: .eventsExchange(routingKey: "drop.rate_update")
         )
         routed.appID = ""
         routed.type = ""
-        #expect(try Messages.event(routed).type.text == "rate_update")
+        #expect(try SampleMessages.event(routed).type.text == "rate_update")
     }
 
     @Test("equal names in several places are accepted")
     func agreement() throws {
-        var envelope = Messages.envelope(Messages.complete)
+        var envelope = SampleMessages.envelope(SampleMessages.complete)
         envelope.source = .eventsExchange(routingKey: "drop.security")
         envelope.messageID = "evt_1"
         envelope.appID = "drop"
         envelope.type = "security"
-        #expect(try Messages.event(envelope).id.text == "evt_1")
+        #expect(try SampleMessages.event(envelope).id.text == "evt_1")
     }
 
     @Test("an id in the body takes precedence over message_id, which many clients set automatically")
     func ownNumbering() throws {
-        var envelope = Messages.envelope(Messages.complete)
+        var envelope = SampleMessages.envelope(SampleMessages.complete)
         envelope.messageID = "6f1b3c0e-transport"
-        #expect(try Messages.event(envelope).id.text == "evt_1")
+        #expect(try SampleMessages.event(envelope).id.text == "evt_1")
     }
 
     @Test("null counts as absent")
     func nulls() throws {
-        let object = Messages.changed([
+        let object = SampleMessages.changed([
             "body": .null, "data": .null, "route": .null, "targetId": .null, "metadata": .null, "venueId": .null,
             "imageUrl": .null, "sentAtIso": .null, "deliverAt": .null, "expiresAt": .null, "collapseKey": .null,
         ])
-        let event = try Messages.event(Messages.envelope(object))
-        let complete = try Messages.event(Messages.envelope(Messages.complete))
+        let event = try SampleMessages.event(SampleMessages.envelope(object))
+        let complete = try SampleMessages.event(SampleMessages.envelope(SampleMessages.complete))
         #expect(event == complete)
     }
 
     @Test("the body's time takes precedence over the AMQP timestamp, and a timestamp out of range is ignored")
     func sentAt() throws {
-        var envelope = Messages.envelope(Messages.changed(["sentAtIso": "2026-02-15T13:45:00Z"]))
+        var envelope = SampleMessages.envelope(SampleMessages.changed(["sentAtIso": "2026-02-15T13:45:00Z"]))
         envelope.timestamp = 1
-        #expect(try Messages.event(envelope).sentAt?.description == "2026-02-15T13:45:00.000Z")
-        envelope = Messages.envelope(Messages.complete)
+        #expect(try SampleMessages.event(envelope).sentAt?.description == "2026-02-15T13:45:00.000Z")
+        envelope = SampleMessages.envelope(SampleMessages.complete)
         envelope.timestamp = .max
-        #expect(try Messages.event(envelope).sentAt == nil)
+        #expect(try SampleMessages.event(envelope).sentAt == nil)
     }
 
     @Test("a trace state accompanies its trace, and an invalid one is dropped without the trace")
@@ -121,14 +121,14 @@ struct PlainEventTests {
         for (state, kept) in cases {
             #expect(TraceParent(validating: trace, state: state)?.state == kept, "\(state)")
         }
-        var envelope = Messages.envelope(Messages.complete)
+        var envelope = SampleMessages.envelope(SampleMessages.complete)
         envelope.headers = [("Traceparent", .string(trace)), ("tracestate", .string("vendor=1"))]
-        let event = try Messages.event(envelope)
+        let event = try SampleMessages.event(envelope)
         #expect(event.traceParent?.state == "vendor=1")
         // The plain form contains it, too.
-        var again = Messages.envelope("")
+        var again = SampleMessages.envelope("")
         again.body = event.plainForm()
-        #expect(try Messages.event(again).traceParent == event.traceParent)
+        #expect(try SampleMessages.event(again).traceParent == event.traceParent)
     }
 
     @Test("a burst's collapse key is read again from the plain form, for the longest type and topic")
@@ -145,13 +145,13 @@ struct PlainEventTests {
             let body =
                 #"{"id":"e","app":"shop","eventType":"\#(type)","to":{"topic":"\#(topic)"},"title":"A","body":"B"}"#
             let parser = SubmissionParser(catalogs)
-            guard case .event(let event) = try parser.parse(Messages.envelope(body)).get() else {
+            guard case .event(let event) = try parser.parse(SampleMessages.envelope(body)).get() else {
                 Issue.record("no event")
                 return
             }
             keys.insert(event.content.collapseKey)
             #expect(event.content.collapseKey?.count == 255)
-            var kept = Messages.envelope("")
+            var kept = SampleMessages.envelope("")
             kept.body = event.plainForm()
             #expect(try parser.parse(kept).get() == .event(event))
         }
@@ -161,12 +161,12 @@ struct PlainEventTests {
     @Test("a well-formed trace is kept, and an ill-formed one is ignored")
     func traces() throws {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        var envelope = Messages.envelope(Messages.complete)
+        var envelope = SampleMessages.envelope(SampleMessages.complete)
         envelope.headers = [("x-other", .integer(1)), ("Traceparent", .string(trace))]
-        #expect(try Messages.event(envelope).traceParent?.text == trace)
+        #expect(try SampleMessages.event(envelope).traceParent?.text == trace)
         for value in [HeaderValue.string("nonsense"), .integer(.max), .other] {
             envelope.headers = [("traceparent", value)]
-            #expect(try Messages.event(envelope).traceParent == nil)
+            #expect(try SampleMessages.event(envelope).traceParent == nil)
         }
     }
 
@@ -178,9 +178,9 @@ struct PlainEventTests {
         ]
     )
     func contentTypes(contentType: String?) throws {
-        var envelope = Messages.envelope(Messages.complete)
+        var envelope = SampleMessages.envelope(SampleMessages.complete)
         envelope.contentType = contentType
-        #expect(try Messages.event(envelope).id.text == "evt_1")
+        #expect(try SampleMessages.event(envelope).id.text == "evt_1")
     }
 
     @Test("the payload of padel's documentation needs only an id and an audience in addition")
@@ -190,9 +190,9 @@ struct PlainEventTests {
               "route": "/schedule", "metadata": { "matchId": "uuid-or-string" },
               "sentAtIso": "2026-02-15T13:45:00.000Z", "to": { "everyone": true } }
             """
-        var envelope = Messages.envelope(text, source: .eventsExchange(routingKey: "drop.system"))
+        var envelope = SampleMessages.envelope(text, source: .eventsExchange(routingKey: "drop.system"))
         envelope.messageID = "m1"
-        let event = try Messages.event(envelope)
+        let event = try SampleMessages.event(envelope)
         #expect(event.content.body == "Tisdag 19:00 på PDL Center.")
         #expect(event.content.metadata == ["matchId": "uuid-or-string"])
     }

@@ -51,7 +51,7 @@ struct RejectionTests {
     @Test("each fault has its reason and its place", arguments: invalid.indices)
     func faults(index: Int) throws {
         let (changes, reason, pointer) = Self.invalid[index]
-        let rejection = try Messages.rejection(Messages.envelope(Messages.changed(changes)))
+        let rejection = try SampleMessages.rejection(SampleMessages.envelope(SampleMessages.changed(changes)))
         #expect(rejection.reason == reason, "\(changes)")
         #expect(rejection.pointer.text == pointer, "\(changes)")
         #expect(!rejection.message.isEmpty)
@@ -67,14 +67,14 @@ struct RejectionTests {
         ]
     )
     func malformed(text: String, reason: RejectionReason) throws {
-        let rejection = try Messages.rejection(Messages.envelope(text))
+        let rejection = try SampleMessages.rejection(SampleMessages.envelope(text))
         #expect(rejection.reason == reason)
         #expect(rejection.pointer == .root)
     }
 
     @Test("a syntax error states its place")
     func syntaxPlace() throws {
-        let rejection = try Messages.rejection(Messages.envelope("{\n  \"id\": oops}"))
+        let rejection = try SampleMessages.rejection(SampleMessages.envelope("{\n  \"id\": oops}"))
         #expect(rejection.message == "unexpected character (line 2, column 9, byte 10)")
     }
 
@@ -82,38 +82,40 @@ struct RejectionTests {
     func numbers() throws {
         func envelope(_ number: String) -> InboundEnvelope {
             let fields = #""id":"e","app":"drop","eventType":"security","to":{"user":"u"},"title":"t""#
-            return Messages.envelope("{\(fields),\"data\":{\"n\":[0,\(number)]}}")
+            return SampleMessages.envelope("{\(fields),\"data\":{\"n\":[0,\(number)]}}")
         }
         for number in ["1e999", "-1e99999999", "1e-999", String(repeating: "9", count: 400)] {
-            let rejection = try Messages.rejection(envelope(number))
+            let rejection = try SampleMessages.rejection(envelope(number))
             #expect(rejection.reason == .invalidField)
             #expect(rejection.pointer.text == "/data/n/1")
         }
         let wei = "115792089237316195423570985008687907853269984665640564039457584007913129639935"
-        let event = try Messages.event(envelope(wei))
+        let event = try SampleMessages.event(envelope(wei))
         #expect(event.content.data["n"]?.array?.last?.number?.text == wei)
     }
 
     @Test("256 KiB are accepted, and one byte more is rejected as too large before it is parsed")
     func size() throws {
         let limit = 256 * 1024
-        let empty = JSONWriter.canonicalBytes(of: .object(Messages.changed(["filler": ""]))).count
+        let empty = JSONWriter.canonicalBytes(of: .object(SampleMessages.changed(["filler": ""]))).count
         func envelope(_ bytes: Int) -> InboundEnvelope {
-            Messages.envelope(Messages.changed(["filler": .string(String(repeating: "x", count: bytes - empty))]))
+            SampleMessages.envelope(
+                SampleMessages.changed(["filler": .string(String(repeating: "x", count: bytes - empty))])
+            )
         }
         #expect(envelope(limit).body.count == limit)
-        #expect(try Messages.event(envelope(limit)).id.text == "evt_1")
-        #expect(try Messages.rejection(envelope(limit + 1)).reason == .tooLarge)
+        #expect(try SampleMessages.event(envelope(limit)).id.text == "evt_1")
+        #expect(try SampleMessages.rejection(envelope(limit + 1)).reason == .tooLarge)
         let garbage = InboundEnvelope(body: [UInt8](repeating: 0xFF, count: limit + 1), source: .elsewhere)
-        #expect(try Messages.rejection(garbage).reason == .tooLarge)
+        #expect(try SampleMessages.rejection(garbage).reason == .tooLarge)
     }
 
     @Test("a message cannot name another app or type than its routing key and its properties")
     func contradictions() throws {
         func rejection(_ change: (inout InboundEnvelope) -> Void) throws -> Rejection {
-            var envelope = Messages.envelope(Messages.complete)
+            var envelope = SampleMessages.envelope(SampleMessages.complete)
             change(&envelope)
-            return try Messages.rejection(envelope)
+            return try SampleMessages.rejection(envelope)
         }
         let cases: [((inout InboundEnvelope) -> Void, String)] = [
             ({ $0.source = .eventsExchange(routingKey: "safe.security") }, "/app"),
@@ -129,24 +131,26 @@ struct RejectionTests {
             #expect(rejection.reason == .invalidField)
             #expect(rejection.pointer.text == pointer)
         }
-        var envelope = Messages.envelope(Messages.changed(["app": nil]))
+        var envelope = SampleMessages.envelope(SampleMessages.changed(["app": nil]))
         envelope.appID = "drop"
         envelope.source = .eventsExchange(routingKey: "safe.security")
-        #expect(try Messages.rejection(envelope).pointer.text == "/app")
+        #expect(try SampleMessages.rejection(envelope).pointer.text == "/app")
     }
 
     @Test("a rejection keeps app, type and id if they are readable")
     func names() throws {
-        var envelope = Messages.envelope("no json at all", source: .eventsExchange(routingKey: "drop.security"))
+        var envelope = SampleMessages.envelope("no json at all", source: .eventsExchange(routingKey: "drop.security"))
         envelope.messageID = "evt_7"
-        let malformed = try Messages.rejection(envelope)
+        let malformed = try SampleMessages.rejection(envelope)
         #expect(malformed.app?.text == "drop")
         #expect(malformed.eventType?.text == "security")
         #expect(malformed.eventID?.text == "evt_7")
-        let invalid = try Messages.rejection(Messages.envelope(Messages.changed(["title": "\0"])))
+        let invalid = try SampleMessages.rejection(SampleMessages.envelope(SampleMessages.changed(["title": "\0"])))
         #expect(invalid.app?.text == "drop")
         #expect(invalid.eventID?.text == "evt_1")
-        let illegible = try Messages.rejection(Messages.envelope(Messages.changed(["id": "\0", "app": "#"])))
+        let illegible = try SampleMessages.rejection(
+            SampleMessages.envelope(SampleMessages.changed(["id": "\0", "app": "#"]))
+        )
         #expect(illegible.app == nil)
         #expect(illegible.eventID == nil)
     }
@@ -155,12 +159,14 @@ struct RejectionTests {
     func discretion() throws {
         let secret = "s3cret"
         for key in ["id", "app", "eventType", "to", "data", "imageUrl", "sentAtIso", "deliverAt", "metadata"] {
-            let rejection = try Messages.rejection(Messages.envelope(Messages.changed([key: .string(secret + "\n")])))
+            let rejection = try SampleMessages.rejection(
+                SampleMessages.envelope(SampleMessages.changed([key: .string(secret + "\n")]))
+            )
             #expect(!rejection.message.contains(secret), "\(key)")
         }
         let longKey = String(repeating: secret, count: 1000)
-        let rejection = try Messages.rejection(
-            Messages.envelope(Messages.changed(["data": ["a": [longKey: "\0"]]]))
+        let rejection = try SampleMessages.rejection(
+            SampleMessages.envelope(SampleMessages.changed(["data": ["a": [longKey: "\0"]]]))
         )
         #expect(rejection.pointer.text == "/data/a")
     }

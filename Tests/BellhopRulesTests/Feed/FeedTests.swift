@@ -5,7 +5,8 @@ import Testing
 struct FeedTests {
     private func update(_ type: FeedType, _ text: String) throws -> FeedUpdate {
         let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.\(type.rawValue)")
-        guard case .feed(let update) = try Messages.parse(Messages.envelope(text, source: source)).get() else {
+        guard case .feed(let update) = try SampleMessages.parse(SampleMessages.envelope(text, source: source)).get()
+        else {
             throw NotAFeedMessage()
         }
         return update
@@ -122,9 +123,9 @@ struct FeedTests {
     @Test("reminders apply to every day unless days are named, and their id is not the message's")
     func reminders() throws {
         let text = #"{"userId":"u1","id":"r1","localTime":"09:05","title":"Trening","body":""}"#
-        var envelope = Messages.envelope(text, source: .eventsExchange(routingKey: "drop.reminder.set"))
+        var envelope = SampleMessages.envelope(text, source: .eventsExchange(routingKey: "drop.reminder.set"))
         envelope.messageID = "another"
-        guard case .feed(let update) = try Messages.parse(envelope).get(),
+        guard case .feed(let update) = try SampleMessages.parse(envelope).get(),
             case .reminderSet(let reminder) = update.change
         else { throw NotAFeedMessage() }
         #expect(reminder.id.text == "r1")
@@ -183,7 +184,7 @@ struct FeedTests {
     )
     func faults(type: FeedType, text: String, pointer: String) throws {
         let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.\(type.rawValue)")
-        let rejection = try Messages.rejection(Messages.envelope(text, source: source))
+        let rejection = try SampleMessages.rejection(SampleMessages.envelope(text, source: source))
         #expect(rejection.reason == .invalidField)
         #expect(rejection.pointer.text == pointer)
         #expect(rejection.eventType?.text == type.rawValue)
@@ -192,7 +193,7 @@ struct FeedTests {
     @Test("feed messages of an app without a catalogue are rejected")
     func unknownApp() throws {
         let source = InboundEnvelope.Source.eventsExchange(routingKey: "nobody.recipient.deleted")
-        let rejection = try Messages.rejection(Messages.envelope(#"{"userId":"u1"}"#, source: source))
+        let rejection = try SampleMessages.rejection(SampleMessages.envelope(#"{"userId":"u1"}"#, source: source))
         #expect(rejection.reason == .unknownApp)
         #expect(rejection.app?.text == "nobody")
     }
@@ -200,13 +201,13 @@ struct FeedTests {
     @Test("a cancellation names its event in the body")
     func cancellations() throws {
         let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.event.cancelled")
-        var envelope = Messages.envelope(#"{"id":"evt_1"}"#, source: source)
+        var envelope = SampleMessages.envelope(#"{"id":"evt_1"}"#, source: source)
         envelope.messageID = "its own"
-        guard case .cancellation(_, let id) = try Messages.parse(envelope).get() else { throw NotAFeedMessage() }
+        guard case .cancellation(_, let id) = try SampleMessages.parse(envelope).get() else { throw NotAFeedMessage() }
         #expect(id.text == "evt_1")
         envelope.body = Array("{}".utf8)
-        #expect(try Messages.rejection(envelope).reason == .missingID)
+        #expect(try SampleMessages.rejection(envelope).reason == .missingID)
         envelope.body = Array(#"{"id":5}"#.utf8)
-        #expect(try Messages.rejection(envelope).reason == .invalidField)
+        #expect(try SampleMessages.rejection(envelope).reason == .invalidField)
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Compares every zone of the tz database with the C library.
-@Suite("Zones against the C library", .inTurn, .enabled(if: ClockOracle.isThere, ClockOracle.absence))
+@Suite("Zones against the C library", .limitedConcurrency, .enabled(if: ClockOracle.isThere, ClockOracle.absence))
 struct ZoneOracleTests {
     /// 2024-01-01 to 2031-01-01, in seconds since 1970.
     private static let years = 1_704_067_200..<1_924_992_000

@@ -1,28 +1,33 @@
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Operations
 import Push
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import CLI
 @testable import Commands
 
-@Suite("Dead-letter actions", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Dead-letter actions",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct DeadLetterActionTests {
     private static let why = ["--yes", "--by", "ada", "--because", "why not"]
 
     private static let letters = [
-        Letters.rejected("a-letter", failedAt: Letters.ago(300)),
-        Letters.rejected("b-letter", failedAt: Letters.ago(200)),
-        Letters.rejected("c-letter", reason: "missing-id", failedAt: Letters.ago(100)),
+        DeadLetterSamples.rejected("a-letter", failedAt: DeadLetterSamples.ago(300)),
+        DeadLetterSamples.rejected("b-letter", failedAt: DeadLetterSamples.ago(200)),
+        DeadLetterSamples.rejected("c-letter", reason: "missing-id", failedAt: DeadLetterSamples.ago(100)),
     ]
 
-    private static func states(_ bench: Bench) async throws -> [String?] {
-        try await bench.column("SELECT left(dead_id, 1) || ' ' || state FROM dead_letters ORDER BY 1")
+    private static func states(_ servers: ServerFixture) async throws -> [String?] {
+        try await servers.column("SELECT left(dead_id, 1) || ' ' || state FROM dead_letters ORDER BY 1")
     }
 
     @Test(
@@ -30,7 +35,7 @@ struct DeadLetterActionTests {
         arguments: ["discard", "restore", "note", "replay", "edit"]
     )
     func everything(verb: String) async throws {
-        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
             let change = verb == "edit" ? ["--set", "/id=x"] : []
             let bare = await prompt.run(["dead-letters", verb] + change + Self.why)
             #expect(bare.code == .usage)
@@ -41,14 +46,14 @@ struct DeadLetterActionTests {
             }
             let both = await prompt.run(["dead-letters", verb, "--all", "--reason", "missing-id"] + change + Self.why)
             #expect(both.code == .usage)
-            let acts = try await bench.count("SELECT count(*) FROM audit")
+            let acts = try await servers.count("SELECT count(*) FROM audit")
             #expect(acts == 0)
         }
     }
 
     @Test("undo reverts one action, except for items changed since")
     func undo() async throws {
-        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
             let discard = ["dead-letters", "discard"] + Self.why
             _ = await prompt.run(discard + ["c-letter"])
             let all = await prompt.run(discard + ["--reason", "malformed-json"])
@@ -57,7 +62,7 @@ struct DeadLetterActionTests {
             _ = await prompt.run(discard + ["b-letter"])
             let undone = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
             #expect(undone.output.hasPrefix("Restored 1 item."), "\(undone.complaints)")
-            let states = try await Self.states(bench)
+            let states = try await Self.states(servers)
             #expect(states == ["a open", "b discarded", "c discarded"])
             let again = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
             #expect(again.code == .answerIsNo)
@@ -72,7 +77,7 @@ struct DeadLetterActionTests {
 
     @Test("an unknown filter value and a repeated option are rejected instead of giving an empty answer")
     func words() async throws {
-        try await DeadLetterPrompt.with(Self.letters + [Letters.rejected("d-letter", reason: "homemade")]) {
+        try await DeadLetterPrompt.with(Self.letters + [DeadLetterSamples.rejected("d-letter", reason: "homemade")]) {
             prompt,
             _ in
             let wrong: [([String], String)] = [
@@ -96,19 +101,20 @@ struct DeadLetterActionTests {
 
     @Test("a list is sorted and searched, and a group is found by the beginning of its fingerprint")
     func list() async throws {
-        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
             let oldest = await prompt.run("dead-letters", "list", "--sort", "oldest")
             let rows = oldest.output.split(separator: "\n").dropFirst().map { $0.prefix(1) }
             #expect(rows == ["a", "b", "c"])
             let error = try #require(
-                try await bench.column("SELECT upper(error) FROM dead_letters LIMIT 1").first ?? nil
+                try await servers.column("SELECT upper(error) FROM dead_letters LIMIT 1").first ?? nil
             )
             let found = await prompt.run("dead-letters", "list", "--text", error)
             #expect(found.code == .done)
             let nothing = await prompt.run("dead-letters", "list", "--text", "no such words")
             #expect(nothing.code == .answerIsNo)
             let print = try #require(
-                try await bench.column("SELECT fingerprint FROM dead_letters WHERE reason = 'missing-id'").first ?? nil
+                try await servers.column("SELECT fingerprint FROM dead_letters WHERE reason = 'missing-id'").first
+                    ?? nil
             )
             let group = await prompt.run("dead-letters", "list", "--fingerprint", String(print.prefix(8)), "--json")
             #expect(group.output.contains("c-letter"))
@@ -119,7 +125,7 @@ struct DeadLetterActionTests {
     @Test("a list puts errors on separate lines on a narrow terminal, and in a column on a wide one and in a pipe")
     func narrow() async throws {
         let error = "the text ends inside a value (line 1, column 50, byte 49)"
-        let letters = (1...2).map { Letters.rejected("letter-\($0)", user: "u\($0)", error: error) }
+        let letters = (1...2).map { DeadLetterSamples.rejected("letter-\($0)", user: "u\($0)", error: error) }
         try await DeadLetterPrompt.with(letters) { prompt, _ in
             for (width, count) in [(80, 5), (160, 3)] {
                 let screen = CapturedOutput()
@@ -159,10 +165,10 @@ struct DeadLetterActionTests {
 
     @Test("a replay can start at a given time and sends nothing before")
     func later() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             try await DeadLetterFixture.file(
                 [("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)],
-                on: rig
+                on: pipeline
             )
             let begun = await prompt.run(["dead-letters", "replay", "good", "--at", "8h"] + Self.why)
             #expect(begun.code == .done, "\(begun.complaints)")
@@ -171,18 +177,18 @@ struct DeadLetterActionTests {
             #expect(past.code == .usage)
             let shown = await prompt.run("dead-letters", "replays", "1", "--json")
             #expect(shown.output.contains(#""waiting":1"#), "\(shown.output)")
-            _ = try await rig.bench.owner.run("UPDATE replays SET not_before = now()")
-            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            _ = try await pipeline.servers.owner.run("UPDATE replays SET not_before = now()")
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
         }
     }
 
     @Test("a failed item of a replay is named with its error")
     func failures() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
-            try await DeadLetterFixture.file([("bad-letter", "{")], on: rig)
+        try await DeadLetterFixture.with { prompt, pipeline in
+            try await DeadLetterFixture.file([("bad-letter", "{")], on: pipeline)
             let answer = await prompt.run(["dead-letters", "replay", "bad-letter"] + Self.why)
             #expect(answer.code == .answerIsNo)
-            let error = try #require(try await rig.bench.column("SELECT error FROM dead_letters").first ?? nil)
+            let error = try #require(try await pipeline.servers.column("SELECT error FROM dead_letters").first ?? nil)
             let line = "bad-letter  malformed-json: \(error)"
             #expect(answer.output.contains(line), "\(answer.output)")
             let json = await prompt.run("dead-letters", "replays", "1", "--json")
@@ -196,8 +202,8 @@ struct DeadLetterActionTests {
 
     @Test("a replay with failures shows when they happened")
     func course() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
-            try await DeadLetterFixture.file([("bad-one", "{"), ("bad-two", "[")], on: rig)
+        try await DeadLetterFixture.with { prompt, pipeline in
+            try await DeadLetterFixture.file([("bad-one", "{"), ("bad-two", "[")], on: pipeline)
             let answer = await prompt.run(["dead-letters", "replay", "--all"] + Self.why)
             #expect(answer.code == .answerIsNo)
             let lines = answer.output.split(separator: "\n").map(String.init)
@@ -214,7 +220,7 @@ struct DeadLetterActionTests {
 
     @Test("a dry run shows the minimum time under a budget, for pushes known to use it")
     func budgets() async throws {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             let file = folder.appendingPathComponent("providers.json5")
             try Data("{drop: {expo: {budget: {pushes: 10, seconds: 1}}}}".utf8).write(to: file)
             var budgets = ReplayBudgets(try ProviderConfiguration.read(file: file.path))
@@ -232,30 +238,30 @@ struct DeadLetterActionTests {
 
     @Test("a dry run reports items that a breaker or an operator's hold would defer")
     func held() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
-            try await rig.publish([
-                rig.event(
+        try await DeadLetterFixture.with { prompt, pipeline in
+            try await pipeline.publish([
+                pipeline.event(
                     #"{"userId":"u1","token":"t1","platform":"android","provider":"fcm"}"#,
                     key: "drop.subscription.upserted"
                 )
             ])
-            try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions")
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM push_subscriptions")
             let body = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
-            var letter = Letters.rejected("good", reason: "malformed-json", body: body)
-            letter.origin.exchange = rig.bench.names.events
+            var letter = DeadLetterSamples.rejected("good", reason: "malformed-json", body: body)
+            letter.origin.exchange = pipeline.servers.names.events
             letter.origin.routingKey = "drop.transaction_complete"
-            _ = try await DeadLetterStore(pool: rig.bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: pipeline.servers.pool).file([letter])
             func predictions() async -> String {
                 await prompt.run("dead-letters", "replay", "--dry-run", "--json").output
             }
             let free = await predictions()
             #expect(free.contains("would-send"), "\(free)")
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 "INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('drop', 'fcm', 'wrong-key', now() + interval '1 h')"
             )
             let behind = await predictions()
             #expect(behind.contains("held-by-breaker"), "\(behind)")
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 "INSERT INTO holds (app, operator, because) VALUES ('drop', 'ada', 'a test')"
             )
             let held = await predictions()
@@ -267,11 +273,11 @@ struct DeadLetterActionTests {
         "one edit corrects many items: the first is shown, items still invalid stay, and the others are sent"
     )
     func many() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let lost = (1...3).map { number in
                 ("lost-\(number)", #"{"id":"e\#(number)","title":"t","body":"b"}"#)
             }
-            try await DeadLetterFixture.file(lost + [("broken", "{")], on: rig, reason: "missing-audience")
+            try await DeadLetterFixture.file(lost + [("broken", "{")], on: pipeline, reason: "missing-audience")
             let words = ["dead-letters", "edit", "--reason", "missing-audience", "--set", #"/to={"user":"u1"}"#]
             let dry = await prompt.typing(["4"]).run(words)
             #expect(dry.output.contains("1 item stays: "), "\(dry.output)")
@@ -287,10 +293,10 @@ struct DeadLetterActionTests {
             #expect(one.output == #"{"wouldSend":1,\#(predicted),"left":{}}"#, "\(one.complaints)")
             let done = await prompt.run(words + Self.why)
             #expect(done.code == .done, "\(done.complaints)\(done.output)")
-            try await rig.wait(for: 3, "SELECT count(*) FROM notifications")
-            let open = try await rig.bench.column("SELECT dead_id FROM dead_letters WHERE state = 'open'")
-            let replays = try await rig.bench.count("SELECT count(*) FROM replays")
-            let acts = try await rig.bench.column("SELECT act || ' ' || items FROM audit")
+            try await pipeline.wait(for: 3, "SELECT count(*) FROM notifications")
+            let open = try await pipeline.servers.column("SELECT dead_id FROM dead_letters WHERE state = 'open'")
+            let replays = try await pipeline.servers.count("SELECT count(*) FROM replays")
+            let acts = try await pipeline.servers.column("SELECT act || ' ' || items FROM audit")
             #expect(open == ["broken"])
             #expect(replays == 1)
             #expect(acts == ["edit 3"])
@@ -299,9 +305,9 @@ struct DeadLetterActionTests {
 
     @Test("items without an id each get one derived from the item, never one id for all")
     func ids() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await DeadLetterFixture.file([("lost-1", body), ("lost-2", body)], on: rig, reason: "missing-id")
+            try await DeadLetterFixture.file([("lost-1", body), ("lost-2", body)], on: pipeline, reason: "missing-id")
             let words = ["dead-letters", "edit", "--reason", "missing-id"] + Self.why
             for set in ["/id=same", "id=same"] {
                 let one = await prompt.run(words + ["--set", set])
@@ -311,31 +317,31 @@ struct DeadLetterActionTests {
             }
             let each = await prompt.run(words + ["--set", "/id=fixed-{item}"])
             #expect(each.code == .done, "\(each.complaints)\(each.output)")
-            try await rig.wait(for: 2, "SELECT count(*) FROM notifications")
-            let events = try await rig.bench.column("SELECT event_id FROM notifications ORDER BY 1")
+            try await pipeline.wait(for: 2, "SELECT count(*) FROM notifications")
+            let events = try await pipeline.servers.column("SELECT event_id FROM notifications ORDER BY 1")
             #expect(events == ["fixed-lost-1", "fixed-lost-2"])
         }
     }
 
     @Test("a body too large for an event is edited as JSON")
     func large() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let words = String(repeating: "y", count: 300_000)
             let body = #"{"id":"big","to":{"user":"u1"},"title":"t","body":"\#(words)"}"#
-            try await DeadLetterFixture.file([("large", body)], on: rig, reason: "too-large")
+            try await DeadLetterFixture.file([("large", body)], on: pipeline, reason: "too-large")
             let answer = await prompt.run(["dead-letters", "edit", "large", "--set", "/body=short"] + Self.why)
             #expect(answer.code == .done, "\(answer.complaints)")
-            let bodies = try await rig.bench.column("SELECT body FROM notifications")
+            let bodies = try await pipeline.servers.column("SELECT body FROM notifications")
             #expect(bodies == ["short"])
         }
     }
 
     @Test("the text from an operator's editor is kept if the copy is rejected")
     func draft() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             try await DeadLetterFixture.file(
                 [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
-                on: rig,
+                on: pipeline,
                 reason: "missing-id"
             )
             let answer = await prompt.with("EDITOR", #"sed -i '1s/{/{"to":7,/'"#).typing(["they forgot it"])
@@ -351,13 +357,13 @@ struct DeadLetterActionTests {
 
     @Test("a reused id is shown together with the content stored under it")
     func conflict() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let first = #"{"id":"t1","to":{"user":"u1"},"title":"one","body":"b"}"#
-            try await rig.publish([rig.event(first, key: "drop.system")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
-            try await rig.publish([rig.event(first.replacing("one", with: "other"), key: "drop.system")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict'")
-            let id = try #require(try await rig.bench.column("SELECT dead_id FROM dead_letters").first ?? nil)
+            try await pipeline.publish([pipeline.event(first, key: "drop.system")])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await pipeline.publish([pipeline.event(first.replacing("one", with: "other"), key: "drop.system")])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict'")
+            let id = try #require(try await pipeline.servers.column("SELECT dead_id FROM dead_letters").first ?? nil)
             let shown = await prompt.run(["dead-letters", "show", id, "--reveal"] + Self.why.dropFirst())
             #expect(shown.output.contains(#"- /title "one""#), "\(shown.output)\(shown.complaints)")
             #expect(shown.output.contains(#"+ /title "other""#))

@@ -1,15 +1,20 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import CLI
 @testable import Commands
 
-@Suite("Dead-letter commands", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Dead-letter commands",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct DeadLetterCommandTests {
     @Test("groups and list show open items as text and JSON, and exit with 1 if nothing matches")
     func reading() async throws {
@@ -41,7 +46,7 @@ struct DeadLetterCommandTests {
 
     @Test("show masks personal data, and --reveal shows it, requires a reason and is audited")
     func masking() async throws {
-        try await DeadLetterPrompt.with([Letters.rejected("a-letter", body: Self.personal)]) { prompt, _ in
+        try await DeadLetterPrompt.with([DeadLetterSamples.rejected("a-letter", body: Self.personal)]) { prompt, _ in
             let masked = await prompt.run("dead-letters", "show", "a-let")
             #expect(masked.code == .done, "\(masked.complaints)")
             #expect(masked.output.contains("\"eventType\": \"system\""))
@@ -75,25 +80,25 @@ struct DeadLetterCommandTests {
 
     @Test("an action requires its exact count to be typed, and any other answer changes nothing")
     func typedCount() async throws {
-        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
             for answers in [["2", "because"], ["", "because"], ["yes", "because"]] {
                 let refused = await prompt.typing(answers).run("dead-letters", "discard", "--all")
                 #expect(refused.code == .answerIsNo)
                 #expect(refused.output == "Nothing was changed.")
             }
-            let found1 = try await bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let found1 = try await servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
             #expect(found1 == 3)
             let done = await prompt.typing(["3", "their flood"]).run("dead-letters", "discard", "--all")
             #expect(done.code == .done, "\(done.complaints)")
             #expect(done.output == "Discarded 3 items. bellhop dead-letters undo 1 takes it back.")
-            let found2 = try await bench.column("SELECT operator || ': ' || because FROM audit")
+            let found2 = try await servers.column("SELECT operator || ': ' || because FROM audit")
             #expect(found2 == ["tester: their flood"])
         }
     }
 
     @Test("an action without a terminal requires --yes and --because, and unused options are rejected")
     func withoutTerminal() async throws {
-        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
             let bare = await prompt.run("dead-letters", "discard", "--all", "--because", "x")
             #expect(bare.code == .usage)
             #expect(bare.complaints.contains("discards 3 items"))
@@ -108,14 +113,14 @@ struct DeadLetterCommandTests {
             #expect(stray.complaints.contains("groups has no option --yes"))
             let unknown = await prompt.run("dead-letters", "lits")
             #expect(unknown.complaints.contains("did you mean list?"))
-            let found3 = try await bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let found3 = try await servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
             #expect(found3 == 3)
         }
     }
 
     @Test("discard, restore and note apply to the whole filter or to the named items")
     func acts() async throws {
-        try await DeadLetterPrompt.with(Self.letters) { prompt, bench in
+        try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
             let words = ["--yes", "--by", "ada", "--because", "why not", "--json"]
             let discard = await prompt.run(["dead-letters", "discard", "--reason", "malformed-json"] + words)
             #expect(discard.output == #"{"items":2,"act":1}"#)
@@ -125,7 +130,7 @@ struct DeadLetterCommandTests {
             #expect(note.output == #"{"items":2,"act":3}"#)
             let again = await prompt.run(["dead-letters", "restore", "a-letter"] + words)
             #expect(again.code == .answerIsNo)
-            let states = try await bench.column("SELECT dead_id || ' ' || state FROM dead_letters ORDER BY 1")
+            let states = try await servers.column("SELECT dead_id || ' ' || state FROM dead_letters ORDER BY 1")
             #expect(states == ["a-letter open", "b-letter discarded", "c-letter open"])
             let show = await prompt.run("dead-letters", "show", "b")
             #expect(show.output.contains("noted by ada: why not"))
@@ -136,9 +141,9 @@ struct DeadLetterCommandTests {
         #"{"id":"e1","eventType":"system","to":{"user":"u1"},"title":"Secret me","data":{"amount":"2 000 kr"}}"#
 
     private static let letters = [
-        Letters.rejected("a-letter", failedAt: Letters.ago(300)),
-        Letters.rejected("b-letter", failedAt: Letters.ago(200)),
-        Letters.rejected("c-letter", reason: "missing-id", failedAt: Letters.ago(100)),
+        DeadLetterSamples.rejected("a-letter", failedAt: DeadLetterSamples.ago(300)),
+        DeadLetterSamples.rejected("b-letter", failedAt: DeadLetterSamples.ago(200)),
+        DeadLetterSamples.rejected("c-letter", reason: "missing-id", failedAt: DeadLetterSamples.ago(100)),
     ]
 }
 
@@ -153,11 +158,11 @@ private struct ListAnswer: Decodable {
 enum DeadLetterPrompt {
     static func with(
         _ letters: [DeadLetterItem],
-        _ body: @escaping @Sendable (Prompt, Bench) async throws -> Void
+        _ body: @escaping @Sendable (Prompt, ServerFixture) async throws -> Void
     ) async throws {
-        try await Bench.withSchema { bench in
-            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
+        try await ServerFixture.withSchema { servers in
+            _ = try await DeadLetterStore(pool: servers.pool).file(letters)
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in try await body(prompt, servers) }
         }
     }
 }
@@ -166,13 +171,13 @@ extension Prompt {
     /// Returns a prompt at whose terminal these lines are typed.
     func typing(_ lines: [String]) -> Prompt {
         var other = self
-        let rest = Lines(lines)
+        let rest = TypedLines(lines)
         other.terminal = Terminal(ask: { _ in rest.next() }, show: { _ in })
         return other
     }
 }
 
-private final class Lines: Sendable {
+private final class TypedLines: Sendable {
     private let lines: Mutex<[String]>
 
     init(_ lines: [String]) { self.lines = Mutex(lines) }

@@ -1,23 +1,23 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Pipeline
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
 @Suite(
     "Dead letters without the database",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )
 struct DeadLetterQueueTests {
     @Test("groups, show and a dry run read the queue alone, use the names in the bodies and change nothing")
     func looks() async throws {
-        try await Self.with(Self.byHand + Self.refused) { prompt, bench in
+        try await Self.with(Self.byHand + Self.refused) { prompt, servers in
             let groups = await prompt.run("dead-letters", "groups", "--from-queue")
             #expect(groups.code == .done, "\(groups.complaints)")
             #expect(groups.output.hasPrefix("3 items in 2 groups, "), "\(groups.output)")
@@ -45,7 +45,7 @@ struct DeadLetterQueueTests {
             #expect(many.complaints.contains("several items begin like this"), "\(many.complaints)")
             let dry = await prompt.run("dead-letters", "replay", "--from-queue", "--dry-run")
             #expect(dry.code == .done, "\(dry.complaints)")
-            let foreseen = "3 rejected messages would be moved to \(bench.names.replay); nothing was changed."
+            let foreseen = "3 rejected messages would be moved to \(servers.names.replay); nothing was changed."
             #expect(dry.output == foreseen)
             let again = await prompt.run("dead-letters", "list", "--from-queue", "--json")
             let left = try JSONDecoder().decode(Items.self, from: Data(again.output.utf8))
@@ -55,11 +55,11 @@ struct DeadLetterQueueTests {
 
     @Test("a slow broker is waited for and its silence does not count as an empty queue")
     func slowBroker() async throws {
-        try await Self.with(Self.byHand + Self.refused) { _, bench in
+        try await Self.with(Self.byHand + Self.refused) { _, servers in
             var bounds = DeadLetterScan.Bounds()
             bounds.silence = .milliseconds(20)
             bounds.silences = .max
-            let scan = DeadLetterScan(broker: try bench.broker, names: bench.names, bounds: bounds)
+            let scan = DeadLetterScan(broker: try servers.broker, names: servers.names, bounds: bounds)
             var seen = 0
             let reach = try await scan.run { items in
                 seen += items.count
@@ -84,13 +84,13 @@ struct DeadLetterQueueTests {
 
     @Test("the reason for a move past the database is stored in the message's headers")
     func reason() async throws {
-        try await Self.with(Self.refused) { prompt, bench in
+        try await Self.with(Self.refused) { prompt, servers in
             let options = ["--reason", "unknown-type", "--yes", "--by", "ada", "--because", "the disk is full"]
             let moved = await prompt.run(["dead-letters", "replay", "--from-queue"] + options)
-            let words = "Moved 1 message to \(bench.names.replay)."
+            let words = "Moved 1 message to \(servers.names.replay)."
             #expect(moved.output == words, "\(moved.complaints)")
-            let queue = bench.names.replay
-            let headers = try await BrokerSession.with(try bench.broker, name: "test") { session in
+            let queue = servers.names.replay
+            let headers = try await BrokerSession.with(try servers.broker, name: "test") { session in
                 try session.get(queue)?.properties.headers
             }
             #expect(headers?["x-bellhop-replay-by"] == .string("ada"))
@@ -100,10 +100,10 @@ struct DeadLetterQueueTests {
 
     @Test("a message put into the queue by hand is stored under the names in its body, and explain finds its event")
     func filed() async throws {
-        try await Self.with(Self.byHand) { prompt, bench in
-            try await Rig.on(bench) { rig in
-                try await rig.wait(for: 2, "SELECT count(*) FROM dead_letters WHERE reason = 'unexplained'")
-                let rows = try await bench.column(
+        try await Self.with(Self.byHand) { prompt, servers in
+            try await PipelineFixture.on(servers) { pipeline in
+                try await pipeline.wait(for: 2, "SELECT count(*) FROM dead_letters WHERE reason = 'unexplained'")
+                let rows = try await servers.column(
                     "SELECT concat_ws('|', app, event_type, event_id, user_id) FROM dead_letters ORDER BY event_id"
                 )
                 #expect(rows == ["drop|system|g1|u1", "drop|system|g2|u2"])
@@ -141,17 +141,17 @@ struct DeadLetterQueueTests {
 
     private static func with(
         _ letters: [(body: String, properties: MessageProperties)],
-        _ body: @escaping @Sendable (Prompt, Bench) async throws -> Void
+        _ body: @escaping @Sendable (Prompt, ServerFixture) async throws -> Void
     ) async throws {
-        try await Bench.withTopology { bench in
-            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+        try await ServerFixture.withTopology { servers in
+            let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test"))
             publisher.start()
             let outcomes = await publisher.publish(
                 letters.map { letter in
                     let isOurs = !letter.properties.headers.entries.isEmpty
                     return OutgoingMessage(
-                        exchange: isOurs ? bench.names.dead : "",
-                        routingKey: isOurs ? bench.names.lane(.normal) : bench.names.dead,
+                        exchange: isOurs ? servers.names.dead : "",
+                        routingKey: isOurs ? servers.names.lane(.normal) : servers.names.dead,
                         properties: letter.properties,
                         body: Array(letter.body.utf8)
                     )
@@ -160,10 +160,10 @@ struct DeadLetterQueueTests {
             await publisher.close()
             let unconfirmed = outcomes.filter { $0 != .confirmed }
             #expect(unconfirmed.isEmpty)
-            try await Workplace.withPrompt(on: bench) { full, _ in
+            try await CommandFolder.withPrompt(on: servers) { full, _ in
                 var prompt = full
                 prompt.environment["BELLHOP_DATABASE_URL"] = nil
-                try await body(prompt, bench)
+                try await body(prompt, servers)
             }
         }
     }

@@ -2,32 +2,37 @@ import AMQP
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
-@Suite("Replay commands", .inTurn, .enabled(if: BothServers.isThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Replay commands",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct ReplayCommandTests {
     @Test("a dry run predicts the outcome of each item and changes nothing")
     func dryRun() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
             let taken = #"{"id":"t1","to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await rig.publish([rig.event(taken, key: "drop.system")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await pipeline.publish([pipeline.event(taken, key: "drop.system")])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
             try await DeadLetterFixture.file(
                 [("good", good), ("taken", taken), ("bad", "{"), ("other", taken.replacing("\"t\"", with: "\"x\""))],
-                on: rig
+                on: pipeline
             )
             let answer = await prompt.run("dead-letters", "replay", "--dry-run", "--json")
             #expect(answer.code == .done, "\(answer.complaints)")
-            let forecast = try JSONDecoder().decode(Forecast.self, from: Data(answer.output.utf8))
+            let forecast = try JSONDecoder().decode(DryRunAnswer.self, from: Data(answer.output.utf8))
             let each = Dictionary(uniqueKeysWithValues: forecast.items.map { ($0.id, $0.prediction) })
             #expect(
                 each == [
@@ -41,8 +46,8 @@ struct ReplayCommandTests {
             let text = await prompt.run("dead-letters", "replay", "--dry-run")
             #expect(text.output.contains("invalid-still, id-conflict"))
             #expect(text.output.contains("nothing was changed"))
-            let open = try await rig.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
-            let replays = try await rig.bench.count("SELECT count(*) FROM replays")
+            let open = try await pipeline.servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let replays = try await pipeline.servers.count("SELECT count(*) FROM replays")
             #expect(open == 4)
             #expect(replays == 0)
         }
@@ -50,9 +55,9 @@ struct ReplayCommandTests {
 
     @Test("a replay requires its typed count, shows progress and outcomes, and exits with 1 if an item failed")
     func replay() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await DeadLetterFixture.file([("good", good), ("bad", "{")], on: rig)
+            try await DeadLetterFixture.file([("good", good), ("bad", "{")], on: pipeline)
             let refused = await prompt.typing(["3"]).run("dead-letters", "replay", "--all")
             #expect(refused.output == "Nothing was changed.")
             let answer = await prompt.typing(["2", "they mended it"]).run("dead-letters", "replay", "--all")
@@ -73,8 +78,8 @@ struct ReplayCommandTests {
         "items of another replay are rejected with its number, and pause, cancel and resume work"
     )
     func overlap() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
-            try await DeadLetterFixture.file((0..<20).map { ("item-\($0)", "{") }, on: rig)
+        try await DeadLetterFixture.with { prompt, pipeline in
+            try await DeadLetterFixture.file((0..<20).map { ("item-\($0)", "{") }, on: pipeline)
             let words = ["--yes", "--because", "x", "--by", "ada"]
             let begun = await prompt.run(["dead-letters", "replay", "--all", "--detach", "--rate", "1/s"] + words)
             #expect(begun.code == .done, "\(begun.complaints)")
@@ -84,7 +89,7 @@ struct ReplayCommandTests {
             #expect(second.complaints.contains("cancel 1"))
             let faster = await prompt.run("dead-letters", "resume", "1", "--rate", "2/s", "--because", "x")
             #expect(faster.output.contains(": running"), "\(faster.complaints)")
-            let rate = try await rig.bench.count("SELECT rate FROM replays")
+            let rate = try await pipeline.servers.count("SELECT rate FROM replays")
             #expect(rate == 2, "while it runs")
             for (verb, state) in [("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")] {
                 let answer = await prompt.run("dead-letters", verb, "1", "--because", "x")
@@ -96,7 +101,7 @@ struct ReplayCommandTests {
             #expect(again.complaints.contains("it is cancelled"))
             let late = await prompt.run("dead-letters", "resume", "1", "--rate", "3/s", "--because", "x")
             #expect(late.complaints.contains("it is cancelled"), "\(late.output)")
-            let acts = try await rig.bench.column("SELECT act FROM audit ORDER BY number")
+            let acts = try await pipeline.servers.column("SELECT act FROM audit ORDER BY number")
             #expect(acts == ["replay", "rate", "pause", "resume", "cancel"])
             let none = await prompt.run("dead-letters", "pause", "99", "--because", "x")
             #expect(none.complaints.contains("unknown replay"))
@@ -105,8 +110,8 @@ struct ReplayCommandTests {
 
     @Test("items that failed before the duplicate protection's horizon are left out and reported")
     func tooOld() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
-            try await DeadLetterFixture.file([("old", "{")], on: rig, failedAt: Letters.ago(40 * 86_400))
+        try await DeadLetterFixture.with { prompt, pipeline in
+            try await DeadLetterFixture.file([("old", "{")], on: pipeline, failedAt: DeadLetterSamples.ago(40 * 86_400))
             let answer = await prompt.run("dead-letters", "replay", "--all", "--yes", "--because", "x")
             #expect(answer.code == .answerIsNo)
             #expect(answer.output.contains("1 item failed first more than 30d ago"))
@@ -118,9 +123,11 @@ struct ReplayCommandTests {
 
     @Test("the scheduler's recorded retention applies if it exceeds the command's settings")
     func letGo() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
-            try await DeadLetterFixture.file([("old", "{")], on: rig, failedAt: Letters.ago(20 * 86_400))
-            _ = try await rig.bench.owner.run("INSERT INTO retired VALUES ('tokens', now() - interval '20 days')")
+        try await DeadLetterFixture.with { prompt, pipeline in
+            try await DeadLetterFixture.file([("old", "{")], on: pipeline, failedAt: DeadLetterSamples.ago(20 * 86_400))
+            _ = try await pipeline.servers.owner.run(
+                "INSERT INTO retired VALUES ('tokens', now() - interval '20 days')"
+            )
             let words = ["--yes", "--because", "x"]
             let answer = await prompt.run(["dead-letters", "replay", "--all"] + words)
             #expect(answer.code == .answerIsNo)
@@ -133,29 +140,29 @@ struct ReplayCommandTests {
 
     @Test("an item too old for a replay is too old for a corrected copy as well")
     func editTooOld() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
             try await DeadLetterFixture.file(
                 [("old", body)],
-                on: rig,
+                on: pipeline,
                 reason: "missing-id",
-                failedAt: Letters.ago(40 * 86_400)
+                failedAt: DeadLetterSamples.ago(40 * 86_400)
             )
             let words = ["dead-letters", "edit", "old", "--set", "/id=e1", "--yes", "--because", "x"]
             let answer = await prompt.run(words)
             #expect(answer.code == .answerIsNo)
             #expect(answer.complaints.contains("it failed first more than 30d ago"), "\(answer.complaints)")
-            let items = try await rig.bench.column("SELECT state FROM dead_letters")
+            let items = try await pipeline.servers.column("SELECT state FROM dead_letters")
             #expect(items == ["open"])
         }
     }
 
     @Test("an edited copy is sent in place of its original in one action, and the original is resolved")
     func edit() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             try await DeadLetterFixture.file(
                 [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
-                on: rig,
+                on: pipeline,
                 reason: "missing-id"
             )
             let words = ["--yes", "--because", "ticket 9"]
@@ -168,13 +175,15 @@ struct ReplayCommandTests {
             #expect(answer.code == .done, "\(answer.complaints)\(answer.output)")
             #expect(answer.output.contains(#"+ /id "evt-9""#))
             #expect(answer.output.contains(#"- /title "••• 1 character""#))
-            let titles = try await rig.bench.column("SELECT event_id || ' ' || title FROM notifications")
+            let titles = try await pipeline.servers.column("SELECT event_id || ' ' || title FROM notifications")
             #expect(titles == ["evt-9 New"])
-            let items = try await rig.bench.column(
+            let items = try await pipeline.servers.column(
                 "SELECT concat_ws('|', edited_from, event_id, state, left(resolution, 12)) FROM dead_letters ORDER BY filed_at"
             )
             #expect(items == ["resolved|edited: edit", "lost|evt-9|resolved|recorded"])
-            let copies = try await rig.bench.column("SELECT dead_id FROM dead_letters WHERE edited_from = 'lost'")
+            let copies = try await pipeline.servers.column(
+                "SELECT dead_id FROM dead_letters WHERE edited_from = 'lost'"
+            )
             let first = copies.first ?? nil
             let copy = try #require(first)
             let list = await prompt.run("dead-letters", "list", "--state", "all").output
@@ -192,20 +201,20 @@ struct ReplayCommandTests {
             #expect(json.contains(#""stage":"desk","reason":"missing-id""#), "\(json)")
             let again = await prompt.run(["dead-letters", "edit", "lost", "--set", "/id=evt-10"] + words)
             #expect(again.complaints.contains("only open items can be edited"))
-            let audit = try await rig.bench.column("SELECT act || ' ' || because FROM audit")
+            let audit = try await pipeline.servers.column("SELECT act || ' ' || because FROM audit")
             #expect(audit == ["edit ticket 9"])
         }
     }
 
     @Test("a recorded event cannot be edited, and the message states why")
     func editRecorded() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             let body = #"{"id":"e1","to":{"user":"u1"},"title":"t","body":"b"}"#
-            try await rig.publish([rig.event(body, key: "drop.system")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
-            try await DeadLetterFixture.file([("known", body)], on: rig)
-            let key = try Letters.key(user: "u1")
-            _ = try await DeadLetterStore(pool: rig.bench.pool).file([Letters.delivery(key)])
+            try await pipeline.publish([pipeline.event(body, key: "drop.system")])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await DeadLetterFixture.file([("known", body)], on: pipeline)
+            let key = try DeadLetterSamples.key(user: "u1")
+            _ = try await DeadLetterStore(pool: pipeline.servers.pool).file([DeadLetterSamples.delivery(key)])
             for (item, why) in [("known", "it is recorded already"), ("noti_", "its event is recorded")] {
                 let answer = await prompt.run("dead-letters", "edit", item, "--set", "/id=x", "--yes", "--because", "x")
                 #expect(answer.code == .answerIsNo)
@@ -216,25 +225,25 @@ struct ReplayCommandTests {
 
     @Test("the operator's editor changes a copy, and the reveal is audited")
     func editor() async throws {
-        try await DeadLetterFixture.with { prompt, rig in
+        try await DeadLetterFixture.with { prompt, pipeline in
             try await DeadLetterFixture.file(
                 [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
-                on: rig,
+                on: pipeline,
                 reason: "missing-id"
             )
             // Replaces the first brace only: the body is shown over several lines.
             let answer = await prompt.with("EDITOR", #"sed -i '1s/{/{"id":"evt-1",/'"#).typing(["they forgot it", "1"])
                 .run("dead-letters", "edit", "lost")
             #expect(answer.code == .done, "\(answer.complaints)\(answer.output)")
-            let events = try await rig.bench.column("SELECT event_id FROM notifications")
+            let events = try await pipeline.servers.column("SELECT event_id FROM notifications")
             #expect(events == ["evt-1"])
-            let acts = try await rig.bench.column("SELECT act FROM audit ORDER BY number")
+            let acts = try await pipeline.servers.column("SELECT act FROM audit ORDER BY number")
             #expect(acts == ["reveal", "edit"])
         }
     }
 }
 
-private struct Forecast: Decodable {
+private struct DryRunAnswer: Decodable {
     struct Item: Decodable {
         let id: String
         let prediction: String
@@ -246,10 +255,10 @@ private struct Forecast: Decodable {
 
 /// A prompt with running workers and a scheduler.
 enum DeadLetterFixture {
-    static func with(_ body: @escaping @Sendable (Prompt, Rig) async throws -> Void) async throws {
-        try await Bench.withTopology { bench in
-            try await Rig.on(bench) { rig in
-                try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, rig) }
+    static func with(_ body: @escaping @Sendable (Prompt, PipelineFixture) async throws -> Void) async throws {
+        try await ServerFixture.withTopology { servers in
+            try await PipelineFixture.on(servers) { pipeline in
+                try await CommandFolder.withPrompt(on: servers) { prompt, _ in try await body(prompt, pipeline) }
             }
         }
     }
@@ -257,15 +266,15 @@ enum DeadLetterFixture {
     /// Stores items whose messages came through the events exchange.
     static func file(
         _ letters: [(id: String, body: String)],
-        on rig: Rig,
+        on pipeline: PipelineFixture,
         reason: String = "malformed-json",
         failedAt: Timestamp? = nil
     ) async throws {
         let items = letters.map { id, body in
-            var item = Letters.rejected(id, reason: reason, failedAt: failedAt, body: body)
-            item.origin.exchange = rig.bench.names.events
+            var item = DeadLetterSamples.rejected(id, reason: reason, failedAt: failedAt, body: body)
+            item.origin.exchange = pipeline.servers.names.events
             return item
         }
-        _ = try await DeadLetterStore(pool: rig.bench.pool).file(items)
+        _ = try await DeadLetterStore(pool: pipeline.servers.pool).file(items)
     }
 }

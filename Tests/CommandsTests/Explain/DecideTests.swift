@@ -26,7 +26,7 @@ struct DecideTests {
         catalog: String? = nil,
         _ more: String...
     ) async throws -> Prompt.Answer {
-        try await Workplace.with { folder in
+        try await CommandFolder.with { folder in
             func file(_ name: String, _ text: String) throws -> String {
                 let path = folder.appendingPathComponent(name).path
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path))

@@ -1,18 +1,18 @@
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
 @Suite(
     "bellhop explain for events without a notification",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -22,11 +22,11 @@ struct ExplainEventTests {
         after sql: String = "SELECT 1",
         _ check: (Prompt.Answer, String) async throws -> Void
     ) async throws {
-        try await Bench.withSchema { bench in
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await ServerFixture.withSchema { servers in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute(sql)
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let app = words.contains("--app") ? [] : ["--app", "drop"]
                 let answer = await prompt.run(["explain"] + app + ["--user", "ada"] + words)
                 try await check(answer, answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " "))
@@ -239,9 +239,9 @@ struct ExplainEventTests {
 
     @Test("an erased user is reported as such, whatever the question is")
     func erased() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             guard
-                case .feed(let update) = try bench.submission(
+                case .feed(let update) = try servers.submission(
                     #"{"app":"drop","eventType":"recipient.deleted","userId":"ada","sentAtIso":"2026-03-01T10:00:00Z"}"#
                 )
             else {
@@ -249,8 +249,8 @@ struct ExplainEventTests {
                 return
             }
             let entry = FeedEntry(update: update, arrival: Timestamp(clamping: 1_800_000_000_000_000))
-            _ = try await WorkerStore(pool: bench.pool).apply([entry])
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            _ = try await WorkerStore(pool: servers.pool).apply([entry])
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 for words in [["--event", "e1"], ["noti_00000000000000ff"]] {
                     let answer = await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words)
                     #expect(answer.code == .done)
@@ -328,7 +328,7 @@ struct ExplainEventTests {
 
     @Test("an unavailable database exits with 69")
     func noDatabase() async throws {
-        try await Workplace.withPrompt { prompt, _ in
+        try await CommandFolder.withPrompt { prompt, _ in
             let prompt = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
             let answer = await prompt.run("explain", "--app", "drop", "--user", "ada", "--event", "e1")
             #expect(answer.code == .unavailable)

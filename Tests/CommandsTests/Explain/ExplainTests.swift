@@ -1,19 +1,19 @@
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 @testable import Operations
 
 @Suite(
     "bellhop explain",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -24,11 +24,11 @@ struct ExplainTests {
         after sql: String = "",
         _ check: (Prompt.Answer) async throws -> Void
     ) async throws {
-        try await Bench.withSchema { bench in
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await ServerFixture.withSchema { servers in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute("\(Self.ada) \(sql)")
             }
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 try await check(await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words))
             }
         }
@@ -329,8 +329,8 @@ struct ExplainTests {
         try await ask("noti_0000000000000001", after: Self.notification(1, "gone_type")) { answer in
             expect(answer, "The rules are not asked: the catalogue does not know gone_type")
         }
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 var prompt = prompt
                 prompt.environment["BELLHOP_CATALOGS"] = nil
                 let answer = await prompt.run("explain", "--app", "drop", "--user", "ada", "--event", "e1")

@@ -1,16 +1,16 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
 @Suite(
     "bellhop explain for a user",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -19,7 +19,7 @@ struct ExplainUserTests {
 
     @Test("without an event it shows settings, devices, holds, the latest notifications and dead letters of the user")
     func overview() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let sql = """
                 INSERT INTO push_subscriptions (app, profile_id, id, device_token, platform, provider, registered_at,
                                                 last_seen_at, source_time, revoked_at, revoke_reason)
@@ -34,12 +34,17 @@ struct ExplainUserTests {
                         'DeviceNotRegistered', 1);
                 INSERT INTO holds (app, type, provider, operator, because) VALUES ('drop', '', 'expo', 'bo', 'incident 4711')
                 """
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute(sql)
             }
-            let letter = Letters.rejected("lost", reason: "invalid-field", user: "ada", error: "expected an instant")
-            _ = try await DeadLetterStore(pool: bench.pool).file([letter])
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            let letter = DeadLetterSamples.rejected(
+                "lost",
+                reason: "invalid-field",
+                user: "ada",
+                error: "expected an instant"
+            )
+            _ = try await DeadLetterStore(pool: servers.pool).file([letter])
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let answer = await prompt.run(Self.user)
                 #expect(answer.code == .done, "\(answer.complaints)")
                 let flat = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -65,8 +70,8 @@ struct ExplainUserTests {
 
     @Test("a user without any data exits with 1")
     func unknown() async throws {
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let answer = await prompt.run(Self.user)
                 #expect(answer.code == .answerIsNo)
                 #expect(answer.output.hasPrefix("Bellhop has stored nothing about user ada of drop"))

@@ -1,21 +1,26 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
-@Suite("bellhop fanouts", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite(
+    "bellhop fanouts",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct FanoutsCommandTests {
     @Test("list shows active fan-outs first, with progress, rate and time left, and exits with 1 without a match")
     func list() async throws {
-        try await Self.with { prompt, bench in
+        try await Self.with { prompt, servers in
             #expect(await prompt.run("fanouts").code == .answerIsNo)
-            try await bench.addFollowers(1_000)
-            let number = try await bench.addFanout("e1", users: 600, plannedTo: "u00600")
-            _ = try await bench.addFanout("e2", state: .finished, users: 20)
+            try await servers.addFollowers(1_000)
+            let number = try await servers.addFanout("e1", users: 600, plannedTo: "u00600")
+            _ = try await servers.addFanout("e2", state: .finished, users: 20)
             let answer = await prompt.run("fanouts")
             #expect(answer.code == .done, "\(answer.complaints)")
             let rows = answer.output.split(separator: "\n").map(String.init)
@@ -26,7 +31,7 @@ struct FanoutsCommandTests {
                 #expect(row.contains(words), "\(words) in \(row)")
             }
             let json = await prompt.run("fanouts", "list", "--state", "running", "--json")
-            let list = try JSONDecoder().decode(FanoutAnswers.self, from: Data(json.output.utf8))
+            let list = try JSONDecoder().decode(PrintedFanouts.self, from: Data(json.output.utf8))
             #expect(list.count == 1)
             let first = try #require(list.fanouts.first)
             #expect(first.event == "e1")
@@ -42,8 +47,8 @@ struct FanoutsCommandTests {
 
     @Test("show displays a fan-out's figures, its taken pages, and the operator and reason of a pause")
     func show() async throws {
-        try await Self.with { prompt, bench in
-            let number = try await bench.addFanout("e1", plannedTo: "u00010", planned: [true])
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", plannedTo: "u00010", planned: [true])
             let pause = await prompt.run(["fanouts", "pause", "\(number)"] + Self.agreed)
             #expect(pause.output.hasPrefix("Paused 1 fan-out.\n"), "\(pause.complaints)")
             let answer = await prompt.run("fanouts", "show", "\(number)")
@@ -52,7 +57,7 @@ struct FanoutsCommandTests {
                 #expect(answer.output.contains(words), "\(words) in \(answer.output)")
             }
             let json = await prompt.run("fanouts", "show", "--event", "e1", "--json")
-            let shown = try JSONDecoder().decode(FanoutAnswer.self, from: Data(json.output.utf8))
+            let shown = try JSONDecoder().decode(PrintedFanout.self, from: Data(json.output.utf8))
             #expect(shown.state == "paused")
             #expect(shown.openPages?.map(\.page) == [3])
             #expect(shown.acts?.map(\.act) == ["fanout-pause"])
@@ -65,14 +70,14 @@ struct FanoutsCommandTests {
 
     @Test("a fan-out's held deliveries are shown with the hold's number, in the list too, and later the discarded ones")
     func held() async throws {
-        try await Self.with { prompt, bench in
-            let number = try await bench.addFanout("e1", state: .finished, users: 3)
-            _ = try await bench.addFanout("e2", state: .finished, users: 3)
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", state: .finished, users: 3)
+            _ = try await servers.addFanout("e2", state: .finished, users: 3)
             let why = ["--by", "ada", "--because", "wrong campaign"]
-            try await bench.holdVenues(because: "wrong campaign")
+            try await servers.holdVenues(because: "wrong campaign")
             let empty = await prompt.run("fanouts", "show", "\(number)")
             #expect(!empty.output.contains("waits"), "\(empty.output)")
-            try await bench.addHeld(of: "e1", to: ["u1", "u2", "u3"])
+            try await servers.addHeld(of: "e1", to: ["u1", "u2", "u3"])
             let held = await prompt.run("fanouts", "show", "\(number)").output
                 .split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(held.contains("state finished, held"), "\(held)")
@@ -90,10 +95,10 @@ struct FanoutsCommandTests {
 
     @Test("show names the backlogs of a finished fan-out's app, without those of other types and those behind a hold")
     func finishedBacklogs() async throws {
-        try await Self.with { prompt, bench in
-            let number = try await bench.addFanout("e1", state: .finished, users: 3)
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", state: .finished, users: 3)
             for (user, outlet) in [("u1", "venues/fcm"), ("u2", "venues/apns//other"), ("u3", "drop/fcm")] {
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
                     VALUES (split_part($2, '/', 1), $1, 'n', 'push', 'a', 'deferred', $2, now())
@@ -107,7 +112,7 @@ struct FanoutsCommandTests {
             #expect(!flat.contains("other ") || !flat.contains("venues/apns"), "\(shown)")
             #expect(!flat.contains("drop/fcm"), "\(shown)")
             #expect(!flat.contains("planned so far"), "\(shown)")
-            try await bench.holdVenues(because: "wrong campaign")
+            try await servers.holdVenues(because: "wrong campaign")
             let held = await prompt.run("fanouts", "show", "\(number)").output
             #expect(!held.contains("venues/fcm contains"), "\(held)")
         }
@@ -115,18 +120,18 @@ struct FanoutsCommandTests {
 
     @Test("show explains why a running fan-out is stalled: its lane, its scheduler or its provider")
     func obstacles() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
-                let number = try await bench.addFanout("e1", planned: [false])
-                _ = try await bench.owner.run(
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let number = try await servers.addFanout("e1", planned: [false])
+                _ = try await servers.owner.run(
                     "UPDATE fanouts SET worked_at = now() - interval '10 min', resumed_at = now() - interval '1 h'"
                 )
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('venues', 'fcm', 'wrong-key', now())
                     """
                 )
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
                     VALUES ('venues', 'u', 'n', 'push', 'a', 'deferred', 'venues/fcm', now())
@@ -140,7 +145,7 @@ struct FanoutsCommandTests {
                     idle.contains("The backlog of venues/fcm contains 1 delivery,")
                 )
                 #expect(idle.contains("running, stalled"))
-                _ = try await bench.owner.run("UPDATE fanout_pages SET handed_over_at = NULL")
+                _ = try await servers.owner.run("UPDATE fanout_pages SET handed_over_at = NULL")
                 let unhanded = await prompt.run("fanouts", "show", "\(number)").output
                 #expect(unhanded.contains("Its pages are not released"))
                 let status = await prompt.run("status").output
@@ -151,9 +156,9 @@ struct FanoutsCommandTests {
 
     @Test("pause, resume and cancel require a selection, a count and a reason, and a dry run changes nothing")
     func acts() async throws {
-        try await Self.with { prompt, bench in
-            let first = try await bench.addFanout("e1")
-            _ = try await bench.addFanout("e2")
+        try await Self.with { prompt, servers in
+            let first = try await servers.addFanout("e1")
+            _ = try await servers.addFanout("e2")
             let states = "SELECT event_id || ' ' || state FROM fanouts ORDER BY 1"
             let everything = await prompt.run(["fanouts", "cancel"] + Self.agreed)
             #expect(everything.code == .usage)
@@ -164,7 +169,7 @@ struct FanoutsCommandTests {
             #expect(bare.complaints.contains("this cancels 1 fan-out; add --yes"))
             let dry = await prompt.run("fanouts", "pause", "--app", "venues", "--dry-run")
             #expect(dry.output.hasPrefix("This would pause 2 fan-outs; nothing was changed."))
-            let untouched = try await bench.column(states)
+            let untouched = try await servers.column(states)
             #expect(untouched == ["e1 running", "e2 running"])
             let typed = await prompt.typing(["2", "a flood"]).run("fanouts", "pause", "--app", "venues")
             #expect(typed.output.hasPrefix("Paused 2 fan-outs.\nPushes of notifications"), "\(typed.complaints)")
@@ -177,7 +182,7 @@ struct FanoutsCommandTests {
             let cancelled = await prompt.run(["fanouts", "cancel", "--event", "e2"] + Self.agreed)
             #expect(cancelled.output.contains("Cancelled 1 fan-out.\nPushes of notifications"), "\(cancelled.output)")
             #expect(cancelled.output.contains("unless a hold stops them: bellhop hold add."), "\(cancelled.output)")
-            let changed = try await bench.column(states)
+            let changed = try await servers.column(states)
             #expect(changed == ["e1 running", "e2 cancelled"])
             let audit = await prompt.run("dead-letters", "audit").output
             #expect(audit.contains("fanout-cancel"))
@@ -187,14 +192,14 @@ struct FanoutsCommandTests {
 
     @Test("one fan-out is paused before its reason is asked for, and the audit gets the reason afterwards")
     func pausedAtOnce() async throws {
-        try await Self.with { prompt, bench in
-            let number = try await bench.addFanout("e1")
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1")
             let silent = await prompt.run("fanouts", "pause", "\(number)")
             #expect(silent.output.hasPrefix("Paused 1 fan-out."), "\(silent.complaints)")
             _ = await prompt.run(["fanouts", "resume", "\(number)"] + Self.agreed)
             let asked = await prompt.typing(["wrong prices"]).run("fanouts", "pause", "\(number)")
             #expect(asked.output.hasPrefix("Paused 1 fan-out."), "\(asked.complaints)")
-            let acts = try await bench.column("SELECT act || ': ' || because FROM audit ORDER BY number")
+            let acts = try await servers.column("SELECT act || ': ' || because FROM audit ORDER BY number")
             #expect(acts.first == "fanout-pause: no reason given yet")
             #expect(acts.suffix(2) == ["fanout-pause: no reason given yet", "fanout-note: wrong prices"])
             let shown = await prompt.run("fanouts", "show", "\(number)").output
@@ -204,14 +209,14 @@ struct FanoutsCommandTests {
 
     @Test("stop pauses a fan-out and holds its type in one act, and resume --release takes both back")
     func stopped() async throws {
-        try await Self.with { prompt, bench in
-            let number = try await bench.addFanout("e1", users: 3)
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", users: 3)
             let why = ["--by", "ada", "--because", "wrong prices"]
             let stopped = await prompt.run(["fanouts", "stop", "\(number)", "--json"] + why)
             #expect(stopped.code == .done, "\(stopped.complaints)")
             let start = #"{"fanout":\#(number),"state":"paused","paused":true,"hold":{"hold":1,"app":"venues""#
             #expect(stopped.output.hasPrefix(start), "\(stopped.output)")
-            let holds = try await bench.column("SELECT app || ' ' || type || ' ' || because FROM holds")
+            let holds = try await servers.column("SELECT app || ' ' || type || ' ' || because FROM holds")
             #expect(holds == ["venues opportunity wrong prices"])
             let again = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
             #expect(again.contains("Fan-out \(number) was paused already. Hold 1 stops all pushes"), "\(again)")
@@ -220,9 +225,9 @@ struct FanoutsCommandTests {
             let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why).output
             #expect(back.contains("Resumed 1 fan-out."), "\(back)")
             #expect(back.contains("Released hold 1"), "\(back)")
-            let left = try await bench.column("SELECT state FROM fanouts UNION ALL SELECT type FROM holds")
+            let left = try await servers.column("SELECT state FROM fanouts UNION ALL SELECT type FROM holds")
             #expect(left == ["running"])
-            let acts = try await bench.column("SELECT act FROM audit ORDER BY number")
+            let acts = try await servers.column("SELECT act FROM audit ORDER BY number")
             #expect(acts == ["hold-add", "fanout-pause", "fanout-resume", "hold-release"])
         }
     }
@@ -240,16 +245,16 @@ struct FanoutsCommandTests {
 
     @Test("list-users names exactly the users with a notification of the fan-out, and show counts their deliveries")
     func users() async throws {
-        try await Self.with { prompt, bench in
-            let number = try await bench.addFanout("e1", state: .finished, users: 4)
-            _ = try await bench.addFanout("e2", state: .finished, users: 1)
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", state: .finished, users: 4)
+            _ = try await servers.addFanout("e2", state: .finished, users: 1)
             let outcomes: [(String, String, String, String?)] = [
                 ("u1", "e1", "delivered", nil), ("u2", "e1", "suppressed", "discarded"),
                 ("u3", "e1", "failed", "UNREGISTERED"), ("u4", "e1", "deferred", "held"),
                 ("u5", "e2", "delivered", nil),
             ]
             for (user, event, state, reason) in outcomes {
-                try await bench.addOutcome(of: event, to: user, state: state, reason: reason)
+                try await servers.addOutcome(of: event, to: user, state: state, reason: reason)
             }
             let all = await prompt.run("fanouts", "list-users", "\(number)", "--json")
             let listed = try JSONDecoder().decode(UserList.self, from: Data(all.output.utf8))
@@ -271,8 +276,8 @@ struct FanoutsCommandTests {
 
     @Test("an action on a finished fan-out, named by its number or its event, names the remedy for its unsent pushes")
     func finished() async throws {
-        try await Self.with { prompt, bench in
-            let number = try await bench.addFanout("e1", state: .finished, users: 3)
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", state: .finished, users: 3)
             for selection in [["\(number)"], ["--event", "e1"]] {
                 let answer = await prompt.run(["fanouts", "pause"] + selection + Self.agreed)
                 #expect(answer.code == .answerIsNo)
@@ -285,7 +290,7 @@ struct FanoutsCommandTests {
             }
             let resumed = await prompt.run(["fanouts", "resume", "\(number)"] + Self.agreed).output
             #expect(resumed.hasSuffix("is finished: all its records are in the app."), "\(resumed)")
-            try await bench.holdVenues(because: "wrong campaign")
+            try await servers.holdVenues(because: "wrong campaign")
             for act in ["pause", "resume"] {
                 let held = await prompt.run(["fanouts", act, "\(number)"] + Self.agreed).output
                 #expect(held.contains("Hold 1 (venues"), "\(held)")
@@ -319,11 +324,11 @@ struct FanoutsCommandTests {
 
     @Test("status shows the number of running and paused fan-outs and the progress of the latest")
     func status() async throws {
-        try await Bench.withTopology { bench in
-            try await bench.addFollowers(100)
-            _ = try await bench.addFanout("e1", users: 60, plannedTo: "u00060")
-            _ = try await bench.addFanout("e2", state: .paused)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await servers.addFollowers(100)
+            _ = try await servers.addFanout("e1", users: 60, plannedTo: "u00060")
+            _ = try await servers.addFanout("e2", state: .paused)
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let text = await prompt.run("status").output
                 let lines = text.split(separator: "\n").map { line in
                     line.split(separator: " ").joined(separator: " ")
@@ -338,14 +343,14 @@ struct FanoutsCommandTests {
 
     @Test("a paused fan-out is a problem of status, with the commands that continue and cancel it")
     func statusOfPaused() async throws {
-        try await Bench.withTopology { bench in
-            try await bench.addFollowers(100)
-            let number = try await bench.addFanout("e1", state: .paused, users: 60, plannedTo: "u00060")
-            for other in 2...6 { _ = try await bench.addFanout("e\(other)") }
-            _ = try await bench.owner.run(
+        try await ServerFixture.withTopology { servers in
+            try await servers.addFollowers(100)
+            let number = try await servers.addFanout("e1", state: .paused, users: 60, plannedTo: "u00060")
+            for other in 2...6 { _ = try await servers.addFanout("e\(other)") }
+            _ = try await servers.owner.run(
                 "UPDATE fanouts SET paused_at = now() - interval '200 min' WHERE state = 'paused'"
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let problem =
                     "fan-out \(number) of venues, event e1, has been paused for 3 h, 40 users are left: "
                     + "bellhop fanouts resume \(number) continues it, cancel \(number) ends it"
@@ -354,7 +359,7 @@ struct FanoutsCommandTests {
                 #expect(words.contains("! \(problem)"), "\(text)")
                 let json = await prompt.run("status", "--json").output
                 #expect(json.contains("\"\(problem)\""), "\(json)")
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     "UPDATE fanouts SET state = 'paused', paused_at = now() - interval '50 h', trouble = 'unknown-type'"
                 )
                 let all = await prompt.run("status", "--json").output
@@ -366,18 +371,18 @@ struct FanoutsCommandTests {
 
     private static let agreed = ["--yes", "--by", "ada", "--because", "a flood"]
 
-    private static func with(_ body: @escaping @Sendable (Prompt, Bench) async throws -> Void) async throws {
+    private static func with(_ body: @escaping @Sendable (Prompt, ServerFixture) async throws -> Void) async throws {
         try await DeadLetterPrompt.with([], body)
     }
 }
 
 /// The member names on which scripts rely.
-private struct FanoutAnswers: Decodable {
+private struct PrintedFanouts: Decodable {
     let count: Int
-    let fanouts: [FanoutAnswer]
+    let fanouts: [PrintedFanout]
 }
 
-private struct FanoutAnswer: Decodable {
+private struct PrintedFanout: Decodable {
     struct Page: Decodable { let page: Int }
     struct Act: Decodable { let act: String }
 

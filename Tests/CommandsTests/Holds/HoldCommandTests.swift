@@ -1,33 +1,34 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
-@Suite("bellhop hold", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite("bellhop hold", .limitedConcurrency, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
 struct HoldCommandTests {
     private static let why = ["--by", "ada", "--because", "the wrong campaign"]
 
-    private static func with(_ body: @escaping @Sendable (Prompt, Bench) async throws -> Void) async throws {
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
+    private static func with(_ body: @escaping @Sendable (Prompt, ServerFixture) async throws -> Void) async throws {
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in try await body(prompt, servers) }
         }
     }
 
     /// Puts a delivery of one type into a backlog for each user.
-    private static func fill(_ bench: Bench, _ type: String, _ users: [String], _ outlet: String) async throws {
+    private static func fill(_ servers: ServerFixture, _ type: String, _ users: [String], _ outlet: String) async throws
+    {
         for user in users {
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
                 VALUES ('drop', $1, $2 || '-' || $1, $2 || '-1', '', $2, 't', 'b', 'normal')
                 """,
                 [.text(user), .text(type)]
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
                 VALUES ('drop', $1, $2 || '-' || $1, 'push', 'sub_0000000000000001', 'deferred',
@@ -40,11 +41,11 @@ struct HoldCommandTests {
 
     @Test("add places a hold, list shows its deliveries, and release ends it, each with an exit code for scripts")
     func life() async throws {
-        try await Self.with { prompt, bench in
+        try await Self.with { prompt, servers in
             let nothing = await prompt.run("hold")
             #expect(nothing.code == .answerIsNo)
             #expect(nothing.output == "Nothing is held.")
-            try await Self.fill(bench, "system", ["u1", "u2"], "drop/fcm//system")
+            try await Self.fill(servers, "system", ["u1", "u2"], "drop/fcm//system")
             let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
             #expect(added.code == .done, "\(added.complaints)")
             #expect(added.output.contains("Hold 1: drop, type system. Workers stop within two seconds"))
@@ -76,8 +77,8 @@ struct HoldCommandTests {
 
     @Test("a release of ten deliveries or more asks for their number, since it cannot be taken back")
     func manyReleased() async throws {
-        try await Self.with { prompt, bench in
-            try await Self.fill(bench, "system", (1...10).map { "u\($0)" }, "drop/fcm//system")
+        try await Self.with { prompt, servers in
+            try await Self.fill(servers, "system", (1...10).map { "u\($0)" }, "drop/fcm//system")
             _ = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
             let bare = await prompt.run(["hold", "release", "1"] + Self.why)
             #expect(bare.code == .usage)
@@ -86,7 +87,7 @@ struct HoldCommandTests {
             let wrong = await prompt.typing(["9"]).run(["hold", "release", "1"] + Self.why)
             #expect(wrong.code == .answerIsNo)
             #expect(wrong.output.hasSuffix("Nothing was changed."))
-            let held = try await bench.count("SELECT count(*) FROM holds")
+            let held = try await servers.count("SELECT count(*) FROM holds")
             #expect(held == 1)
             let released = await prompt.typing(["10"]).run(["hold", "release", "1"] + Self.why)
             #expect(released.output.contains("Now sent: 10 deliveries."), "\(released.output)")
@@ -115,8 +116,8 @@ struct HoldCommandTests {
 
     @Test("a release reports deliveries that other holds keep, and a new hold reports the shared backlog")
     func overlaps() async throws {
-        try await Self.with { prompt, bench in
-            try await Self.fill(bench, "system", ["u1", "u2"], "drop/expo")
+        try await Self.with { prompt, servers in
+            try await Self.fill(servers, "system", ["u1", "u2"], "drop/expo")
             let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
             let words = "Workers are moving deliveries of this type from drop/expo behind it"
             #expect(added.output.contains(words), "\(added.output)")
@@ -146,9 +147,9 @@ struct HoldCommandTests {
 
     @Test("discard requires a hold, --dry-run shows the count, and the count must be typed without --yes")
     func discard() async throws {
-        try await Self.with { prompt, bench in
-            try await Self.fill(bench, "system", ["u1", "u2", "u3"], "drop/fcm")
-            try await Self.fill(bench, "security", ["u1"], "drop/fcm")
+        try await Self.with { prompt, servers in
+            try await Self.fill(servers, "system", ["u1", "u2", "u3"], "drop/fcm")
+            try await Self.fill(servers, "security", ["u1"], "drop/fcm")
             let free = await prompt.run(["hold", "discard", "--app", "drop", "--yes"] + Self.why)
             #expect(free.code == .answerIsNo)
             _ = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
@@ -166,8 +167,8 @@ struct HoldCommandTests {
             let done = await prompt.typing(["3"]).run(["hold", "discard", "1"] + Self.why)
             #expect(done.code == .done, "\(done.complaints)")
             #expect(done.output.contains("Discarded 3 deliveries; hold 1 stays active."))
-            let left = try await bench.column("SELECT DISTINCT state FROM deliveries WHERE outlet IS NOT NULL")
-            let ended = try await bench.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'")
+            let left = try await servers.column("SELECT DISTINCT state FROM deliveries WHERE outlet IS NOT NULL")
+            let ended = try await servers.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'")
             #expect(left == ["deferred"])
             #expect(ended == 3)
         }

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop check-provider", .inTurn, .timeLimit(.ofTest))
+@Suite("bellhop check-provider", .limitedConcurrency, .timeLimit(.ofTest))
 struct CheckProviderTests {
     /// Runs a body with a prompt for which the sandbox is every provider of drop.
     private static func with(_ body: (Prompt, ProviderSandbox, URL) async throws -> Void) async throws {
         let sandbox = try await ProviderSandbox.start()
         do {
-            try await Workplace.withPrompt { prompt, folder in
+            try await CommandFolder.withPrompt { prompt, folder in
                 try Data(sandbox.serviceAccountJSON).write(to: folder.appendingPathComponent("account.json"))
                 try Data(sandbox.apnsKey.p8).write(to: folder.appendingPathComponent("key.p8"))
                 let text = """

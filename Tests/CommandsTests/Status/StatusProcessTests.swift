@@ -1,14 +1,19 @@
 import AMQP
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
-@Suite("Processes in the status", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite(
+    "Processes in the status",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct StatusProcessTests {
     private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> Heartbeat {
         let identity = Heartbeat.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)
@@ -16,9 +21,9 @@ struct StatusProcessTests {
     }
 
     /// Announces the process with a heartbeat an hour ahead, so that it counts however long the test takes.
-    private static func announce(_ report: Heartbeat, _ bench: Bench) async throws {
-        try await HeartbeatStore(pool: bench.pool).announce(report)
-        _ = try await bench.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
+    private static func announce(_ report: Heartbeat, _ servers: ServerFixture) async throws {
+        try await HeartbeatStore(pool: servers.pool).announce(report)
+        _ = try await servers.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
     }
 
     private static func problems(_ prompt: Prompt) async throws -> [String] {
@@ -32,22 +37,22 @@ struct StatusProcessTests {
 
     @Test("a shell with catalogues other than the workers' is told so and not advised to apply its topology")
     func catalogs() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
-                let book = HeartbeatStore(pool: bench.pool)
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
+                let book = HeartbeatStore(pool: servers.pool)
                 // A type without a binding: the topology differs from these files.
-                _ = try await bench.owner.run("DELETE FROM topology_bindings WHERE routing_key = 'drop.system'")
+                _ = try await servers.owner.run("DELETE FROM topology_bindings WHERE routing_key = 'drop.system'")
                 let alone = try await Self.problems(prompt)
                 #expect(alone.contains { $0.contains("run bellhop topology apply") }, "\(alone)")
-                try await Self.announce(Self.report("w1", "newer"), bench)
+                try await Self.announce(Self.report("w1", "newer"), servers)
                 let beside = try await Self.problems(prompt)
                 #expect(beside.contains { $0.contains("if yours are the new ones, run bellhop topology") }, "\(beside)")
-                try await Self.announce(Self.report("w2", "older"), bench)
+                try await Self.announce(Self.report("w2", "older"), servers)
                 let mixed = try await Self.problems(prompt)
                 #expect(mixed.contains { $0.contains("different catalogues") && $0.contains("h-w2[7]") }, "\(mixed)")
                 var waiting = Self.report("w1", "newer")
                 waiting.refusal = "a new type is not bound yet (drop.system): bellhop topology apply, then SIGHUP again"
-                try await Self.announce(waiting, bench)
+                try await Self.announce(waiting, servers)
                 let asked = try await Self.problems(prompt)
                 #expect(!asked.contains { $0.contains("do not run topology apply") }, "\(asked)")
                 let advice = "h-w1[7] waits for it with newer catalogues: where this shell has them, too, run bellhop"
@@ -62,15 +67,15 @@ struct StatusProcessTests {
 
     @Test("a process without heartbeats that has not left in order is a problem, and the most serious ones come first")
     func silent() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
-                let book = HeartbeatStore(pool: bench.pool)
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let book = HeartbeatStore(pool: servers.pool)
                 try await book.announce(Self.report("w1", "same"))
                 var last = Self.report("w2", "same")
                 last.isDraining = true
                 try await book.announce(last)
-                _ = try await bench.owner.run("UPDATE processes SET seen_at = now() - interval '40 s'")
-                _ = try await DeadLetterStore(pool: bench.pool).file([Letters.rejected("lost")])
+                _ = try await servers.owner.run("UPDATE processes SET seen_at = now() - interval '40 s'")
+                _ = try await DeadLetterStore(pool: servers.pool).file([DeadLetterSamples.rejected("lost")])
                 let problems = try await Self.problems(prompt)
                 let told = problems.filter { $0.contains("has sent no heartbeat for 4") }
                 #expect(told.count == 1, "\(problems)")
@@ -85,11 +90,11 @@ struct StatusProcessTests {
 
     @Test("running workers that take no messages are connecting, and another worker would not help")
     func connecting() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let none = try await Self.problems(prompt)
                 #expect(none.contains("no worker runs: start one"), "\(none)")
-                try await Self.announce(Self.report("w1", "same"), bench)
+                try await Self.announce(Self.report("w1", "same"), servers)
                 let problems = try await Self.problems(prompt)
                 let words = "no worker takes messages at present, although 1 worker runs (h-w1[7]): they reconnect"
                 #expect(problems.contains { $0.hasPrefix(words) }, "\(problems)")
@@ -100,12 +105,12 @@ struct StatusProcessTests {
 
     @Test("a draining worker is shown as such, and neither its version nor its canary is a problem")
     func draining() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
-                try await Self.announce(Self.report("w1", "newer"), bench)
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                try await Self.announce(Self.report("w1", "newer"), servers)
                 var last = Self.report("w2", "older")
                 (last.isDraining, last.hindrance) = (true, "lane urgent: its canary is not back yet")
-                try await Self.announce(last, bench)
+                try await Self.announce(last, servers)
                 let problems = try await Self.problems(prompt)
                 let told = problems.filter { $0.contains("different catalogues") || $0.contains("h-w2") }
                 #expect(told.isEmpty)
@@ -119,8 +124,8 @@ struct StatusProcessTests {
 
     @Test("a rejected reload, a failing provider and a paused replay are problems with advice")
     func troubles() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 var report = Self.report("w1", "same")
                 report.refusal = "drop.json5:3: no such member"
                 report.pulls = ["drop/fcm": 600]
@@ -131,19 +136,19 @@ struct StatusProcessTests {
                         app: "drop",
                         provider: "fcm",
                         word: "UNAVAILABLE",
-                        since: Letters.ago(40),
-                        latest: Letters.ago(2),
+                        since: DeadLetterSamples.ago(40),
+                        latest: DeadLetterSamples.ago(2),
                         answers: 120
                     )
                 ]
-                try await Self.announce(report, bench)
-                _ = try await bench.owner.run(
+                try await Self.announce(report, servers)
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO replays (filter, operator, because, items, pause_share, state, pause_reason)
                     VALUES ('{}', 'ada', 'x', 5, 20, 'paused', '1 of the last 1 failed')
                     """
                 )
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
                     VALUES ('drop', 'u', 'n', 'push', 'a', 'deferred', 'drop/fcm', now())
@@ -176,24 +181,25 @@ struct StatusProcessTests {
             app: "drop",
             provider: "fcm",
             word: "UNAVAILABLE",
-            since: Letters.ago(since),
-            latest: Letters.ago(latest),
+            since: DeadLetterSamples.ago(since),
+            latest: DeadLetterSamples.ago(latest),
             answers: answers
         )
     }
 
     @Test("a provider that another worker has reached since, or that was not used since, is not failing")
     func refuted() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 func words(taken: Int64?, latest: Int64) async throws -> [String] {
                     var first = Self.report("w1", "same")
                     first.troubles = [Self.trouble(since: 400, latest: latest)]
                     var second = Self.report("w2", "same")
                     second.takings =
-                        taken.map { [ProviderSuccess(app: "drop", provider: "fcm", at: Letters.ago($0))] } ?? []
-                    try await Self.announce(first, bench)
-                    try await Self.announce(second, bench)
+                        taken.map { [ProviderSuccess(app: "drop", provider: "fcm", at: DeadLetterSamples.ago($0))] }
+                        ?? []
+                    try await Self.announce(first, servers)
+                    try await Self.announce(second, servers)
                     return try await Self.problems(prompt).filter { $0.contains("fcm answer") }
                 }
                 let refuted = try await words(taken: 100, latest: 300)
@@ -216,8 +222,8 @@ struct StatusProcessTests {
 
     @Test("a faulty catalogue hides nothing else and is listed among the problems")
     func faultyCatalogs() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 let catalogs = folder.appendingPathComponent("broken")
                 try FileManager.default.createDirectory(at: catalogs, withIntermediateDirectories: true)
                 try Data("{app: 7}".utf8).write(to: catalogs.appendingPathComponent("drop.json5"))
@@ -231,16 +237,16 @@ struct StatusProcessTests {
 
     @Test("no advice to start a scheduler is given if one runs or may not have reported yet")
     func absentClerk() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let absent = try await Self.problems(prompt)
                 let isMissing = absent.contains { $0.hasPrefix("no scheduler runs") }
                 #expect(isMissing, "\(absent)")
                 let consumer = Consumer(
                     ConsumerOptions(
-                        broker: try bench.broker,
+                        broker: try servers.broker,
                         name: "test",
-                        subscriptions: [.init(queue: bench.names.lane(.urgent), prefetch: 1)]
+                        subscriptions: [.init(queue: servers.names.lane(.urgent), prefetch: 1)]
                     )
                 )
                 consumer.start()
@@ -250,7 +256,7 @@ struct StatusProcessTests {
                 }
                 let isUnsaid = unsaid.contains { $0.contains("no process has written a heartbeat yet") }
                 #expect(isUnsaid, "\(unsaid)")
-                try await Self.announce(Self.report("s1", "same", role: "scheduler"), bench)
+                try await Self.announce(Self.report("s1", "same", role: "scheduler"), servers)
                 let seen = try await Self.problems(prompt)
                 await consumer.close()
                 let isSeen = seen.contains { $0.contains("although a scheduler is running, h-s1[7]") }

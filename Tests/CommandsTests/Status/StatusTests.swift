@@ -2,22 +2,27 @@ import AMQP
 import BellhopRules
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 
-@Suite("bellhop status", .inTurn, .enabled(if: BothServers.isThere, BothServers.absence), .timeLimit(.ofTest))
+@Suite(
+    "bellhop status",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
 struct StatusTests {
     @Test("status shows the waiting messages, deliveries, planned events and dead letters")
     func status() async throws {
-        try await Bench.withTopology { bench in
-            try await Self.fill(bench)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await Self.fill(servers)
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 // The broker's counts are delayed.
                 let seen = try await answer(to: prompt) { $0.lanes[0].ready == 2 }
                 #expect(seen.schema == "current")
@@ -45,10 +50,10 @@ struct StatusTests {
 
     @Test("planned events overdue by more than a minute are reported as a problem")
     func overdueEvents() async throws {
-        try await Bench.withTopology { bench in
-            try await Self.fill(bench, events: false)
-            try await bench.pass("2 min", since: "planned_at", in: "events", where: "id = 'e1'")
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await Self.fill(servers, events: false)
+            try await servers.pass("2 min", since: "planned_at", in: "events", where: "id = 'e1'")
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let seen = try await answer(to: prompt) { $0.plannedEvents.overdue == 1 }
                 #expect(seen.problems.contains { $0.hasPrefix("1 planned event is overdue by more than a minute") })
             }
@@ -57,9 +62,9 @@ struct StatusTests {
 
     @Test("consumers are reported as workers, and an idle system with all its roles is healthy")
     func workers() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
-                try await Rig.on(bench) { _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                try await PipelineFixture.on(servers) { _ in
                     let seen = try await answer(to: prompt) { $0.problems.isEmpty }
                     #expect(seen.workers == ["urgent": 1, "normal": 1, "bulk": 1])
                     #expect(seen.schedulers == 1)
@@ -71,13 +76,13 @@ struct StatusTests {
 
     @Test("a provider that rejects credentials is reported with its reason, as text and JSON")
     func breakers() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let app = try #require(AppID(validating: "drop"))
             let key = BreakerKey(app: app, provider: "fcm", platform: .ios)
-            let book = WorkerStore(pool: bench.pool)
+            let book = WorkerStore(pool: servers.pool)
             try await book.open(key, reason: "THIRD_PARTY_AUTH_ERROR")
             try await book.open(BreakerKey(app: app, provider: "email"), reason: "authentication-refused")
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let text = await prompt.run("status").output.replacing("\n   ", with: " ")
                 #expect(text.contains("fcm refuses drop (ios) for"))
                 #expect(text.contains("THIRD_PARTY_AUTH_ERROR: its pushes wait"))
@@ -91,8 +96,8 @@ struct StatusTests {
 
     @Test("a backlog is reported by outlet with its age, as text and JSON, and is not overdue")
     func backlogs() async throws {
-        try await Bench.withTopology { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withTopology { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries
                     (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at, urgency)
@@ -101,7 +106,7 @@ struct StatusTests {
                 FROM generate_series(1, 5) AS n
                 """
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let text = await prompt.run("status").output.split(separator: "\n").map { line in
                     line.split(separator: " ").joined(separator: " ")
                 }
@@ -117,15 +122,15 @@ struct StatusTests {
 
     @Test("a delivery that is being sent is shown without the reason of its former wait")
     func sending() async throws {
-        try await Bench.withTopology { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withTopology { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at)
                 SELECT 'drop', 'u', 'n' || state, 'push', 'a', state, 'held', now() + interval '1 min'
                 FROM unnest(ARRAY['sending', 'deferred']) AS state
                 """
             )
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let text = await prompt.run("status").output.split(separator: "\n").map { line in
                     line.split(separator: " ").joined(separator: " ")
                 }
@@ -138,9 +143,9 @@ struct StatusTests {
 
     @Test("without the broker, status shows the database's figures and exits with 69")
     func noBroker() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, events: false)
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await Self.fill(servers, events: false)
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
                 let answer = await prompt.run("status")
                 #expect(answer.code == .unavailable)
@@ -156,12 +161,12 @@ struct StatusTests {
 
     @Test("without the database, status shows the broker's figures and exits with 69")
     func noDatabase() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let prompt = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
                 let answer = await prompt.run("status", "--json")
                 #expect(answer.code == .unavailable)
-                #expect(answer.output.contains(#""queue":"\#(bench.names.lane(.bulk))""#))
+                #expect(answer.output.contains(#""queue":"\#(servers.names.lane(.bulk))""#))
                 #expect(answer.output.contains(#""deliveries":null"#))
                 #expect(answer.output.contains("the database cannot be asked"))
                 #expect(answer.output.contains(#""schedulers":null"#))
@@ -172,8 +177,8 @@ struct StatusTests {
 
     @Test("a namespace without schema and topology is reported with the commands to run")
     func nothingThere() async throws {
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let prompt = prompt.with("BELLHOP_NAMESPACE", "no_such_namespace_here")
                 let answer = await prompt.run("status")
                 #expect(answer.code == .done)
@@ -184,8 +189,8 @@ struct StatusTests {
         }
     }
 
-    private static func fill(_ bench: Bench, events: Bool = true) async throws {
-        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+    private static func fill(_ servers: ServerFixture, events: Bool = true) async throws {
+        try await servers.owner.withConnection { (connection) throws(PostgresError) in
             try connection.execute(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at) VALUES
@@ -205,10 +210,10 @@ struct StatusTests {
             )
         }
         guard events else { return }
-        let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
+        let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test, publishing"))
         publisher.start()
         let messages = (1...2).map { _ in
-            OutgoingMessage(exchange: bench.names.events, routingKey: "drop.security", body: Array("{}".utf8))
+            OutgoingMessage(exchange: servers.names.events, routingKey: "drop.security", body: Array("{}".utf8))
         }
         let outcomes = await publisher.publish(messages)
         await publisher.close()

@@ -10,7 +10,7 @@ import Testing
 struct ClockCommandTests {
     @Test("a quiet instant shows the local time, its end and a clock change in between")
     func quiet() async {
-        let answer = await Prompt().run(Line.quiet("22", "7", "Europe/Oslo", "2026-03-28T23:30:00Z"))
+        let answer = await Prompt().run(ClockArguments.quiet("22", "7", "Europe/Oslo", "2026-03-28T23:30:00Z"))
         #expect(answer.code == .done)
         #expect(
             answer.output == """
@@ -26,7 +26,7 @@ struct ClockCommandTests {
         arguments: [("22", "by the hours from 21 to 22"), ("21", "since the hours from 21 to 21 are none")]
     )
     func notQuiet(end: String, why: String) async {
-        let words = Line.quiet("21", end, "Etc/UTC", "2026-01-01T22:00:00Z")
+        let words = ClockArguments.quiet("21", end, "Etc/UTC", "2026-01-01T22:00:00Z")
         let answer = await Prompt().run(words)
         #expect(answer.code == .done)
         #expect(answer.output == "it is 2026-01-01 22:00 +00:00 in Etc/UTC: not quiet, \(why)")
@@ -35,7 +35,9 @@ struct ClockCommandTests {
 
     @Test("runs are shown in local time and UTC, with a note if a clock change moved one")
     func nextRun() async {
-        let spring = await Prompt().run(Line.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"))
+        let spring = await Prompt().run(
+            ClockArguments.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2")
+        )
         #expect(spring.code == .done)
         #expect(
             spring.output == """
@@ -44,7 +46,9 @@ struct ClockCommandTests {
                 mon 2026-03-30 02:30 +02:00  2026-03-30T00:30:00.000Z
                 """
         )
-        let autumn = await Prompt().run(Line.nextRun("02:30", "Europe/Oslo", "2026-10-24T12:00:00Z", "--days", "sun"))
+        let autumn = await Prompt().run(
+            ClockArguments.nextRun("02:30", "Europe/Oslo", "2026-10-24T12:00:00Z", "--days", "sun")
+        )
         #expect(
             autumn.output == """
                 sun 2026-10-25 02:30 +02:00  2026-10-25T00:30:00.000Z  02:30 comes twice on 2026-10-25: \
@@ -58,8 +62,8 @@ struct ClockCommandTests {
         let path = Checkout.file("docs/reference.md")
         let page = try String(contentsOf: path, encoding: .utf8)
         for words in [
-            Line.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"),
-            Line.quiet("22", "7", "Europe/Oslo", "2026-03-28T23:30:00Z"),
+            ClockArguments.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"),
+            ClockArguments.quiet("22", "7", "Europe/Oslo", "2026-03-28T23:30:00Z"),
         ] {
             let answer = await Prompt().run(words)
             #expect(page.contains("$ bellhop \(words.joined(separator: " "))\n\(answer.output)\n"))
@@ -68,7 +72,7 @@ struct ClockCommandTests {
 
     @Test("a time that never occurs again gives the answer no")
     func never() async {
-        let words = Line.nextRun("12:00", "Etc/UTC", "9999-12-31T13:00:00Z")
+        let words = ClockArguments.nextRun("12:00", "Etc/UTC", "9999-12-31T13:00:00Z")
         let answer = await Prompt().run(words)
         #expect(answer.code == .answerIsNo)
         #expect(answer.output == "never again before the year 9999 ends")
@@ -79,27 +83,36 @@ struct ClockCommandTests {
         "a fault is reported in one line and exits with 64",
         arguments: [
             (
-                Line.quiet("24", "7", "Etc/UTC", "2026-01-01T00:00:00Z"),
+                ClockArguments.quiet("24", "7", "Etc/UTC", "2026-01-01T00:00:00Z"),
                 "--start takes a whole number from 0 to 23; found 24"
             ),
             (
-                Line.quiet("22", "x", "Etc/UTC", "2026-01-01T00:00:00Z"),
+                ClockArguments.quiet("22", "x", "Etc/UTC", "2026-01-01T00:00:00Z"),
                 "--end takes a whole number from 0 to 23; found x"
             ),
-            (Line.quiet("22", "7", "../passwd", "2026-01-01T00:00:00Z"), "--timezone takes an IANA zone name"),
-            (Line.quiet("22", "7", "Europe/Olso", "2026-01-01T00:00:00Z"), "has no Europe/Olso"),
-            (Line.quiet("22", "7", "localtime", "2026-01-01T00:00:00Z"), "has no localtime"),
-            (Line.quiet("22", "7", "Etc/UTC", "2026-01-01"), "--at takes an RFC 3339 instant"),
+            (
+                ClockArguments.quiet("22", "7", "../passwd", "2026-01-01T00:00:00Z"),
+                "--timezone takes an IANA zone name"
+            ),
+            (ClockArguments.quiet("22", "7", "Europe/Olso", "2026-01-01T00:00:00Z"), "has no Europe/Olso"),
+            (ClockArguments.quiet("22", "7", "localtime", "2026-01-01T00:00:00Z"), "has no localtime"),
+            (ClockArguments.quiet("22", "7", "Etc/UTC", "2026-01-01"), "--at takes an RFC 3339 instant"),
             (["quiet", "--start", "22"], "--end is missing"),
             (["quiet", "22", "7"], "takes no operand"),
             (
-                Line.nextRun("24:00", "Etc/UTC", "2026-01-01T00:00:00Z"),
+                ClockArguments.nextRun("24:00", "Etc/UTC", "2026-01-01T00:00:00Z"),
                 "--local takes a local time from 00:00 to 23:59"
             ),
-            (Line.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--days", "mon,noday"), "found mon,noday"),
-            (Line.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--days", "mon,mon"), "each once"),
-            (Line.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--days", "x"), "--days takes some of mon,tue"),
-            (Line.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--count", "0"), "from 1 to 1000"),
+            (
+                ClockArguments.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--days", "mon,noday"),
+                "found mon,noday"
+            ),
+            (ClockArguments.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--days", "mon,mon"), "each once"),
+            (
+                ClockArguments.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--days", "x"),
+                "--days takes some of mon,tue"
+            ),
+            (ClockArguments.nextRun("09:00", "Etc/UTC", "2026-01-01T00:00:00Z", "--count", "0"), "from 1 to 1000"),
             (["next-run", "--local", "09:00", "--after", "2026-01-01T00:00:00Z"], "--timezone is missing"),
         ]
     )
@@ -114,14 +127,14 @@ struct ClockCommandTests {
     @Test("a host without the tz database is a configuration error")
     func noDatabase() async {
         let prompt = Prompt().with("TZDIR", "/nonexistent")
-        let answer = await prompt.run(Line.quiet("22", "7", "Europe/Oslo", "2026-01-01T00:00:00Z"))
+        let answer = await prompt.run(ClockArguments.quiet("22", "7", "Europe/Oslo", "2026-01-01T00:00:00Z"))
         #expect(answer.code == .configuration)
         #expect(answer.complaints.contains("there is no tz database in /nonexistent; install tzdata"))
     }
 }
 
 /// Command lines with all required options.
-private enum Line {
+private enum ClockArguments {
     static func quiet(_ start: String, _ end: String, _ zone: String, _ instant: String) -> [String] {
         ["quiet", "--start", start, "--end", end, "--timezone", zone, "--at", instant]
     }

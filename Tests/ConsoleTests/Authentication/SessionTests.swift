@@ -1,16 +1,16 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
 @Suite(
     "Signing in to the console",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

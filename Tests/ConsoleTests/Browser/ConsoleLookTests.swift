@@ -1,9 +1,9 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
@@ -33,7 +33,12 @@ extension ConsoleBrowserTests {
             _ = try await stage.console.act("replay", replay, as: person, because: "they mended their clock")
             let hold: JSONValue = ["options": ["app": "drop", "type": "promotional"], "because": "the wrong campaign"]
             _ = try await stage.console.call("POST", "/api/acts/hold-add", hold, as: person)
-            _ = try await stage.console.bench.addFanout("campaign-7", users: 600, plannedTo: "u00600", planned: [true])
+            _ = try await stage.console.servers.addFanout(
+                "campaign-7",
+                users: 600,
+                plannedTo: "u00600",
+                planned: [true]
+            )
         }
 
         @Test(
@@ -108,7 +113,7 @@ extension ConsoleBrowserTests {
         @Test("untrusted content appears as text everywhere, and no script in it runs")
         func strangers() async throws {
             let letters = Self.corpus.enumerated().map { number, text in
-                var item = Letters.rejected(
+                var item = DeadLetterSamples.rejected(
                     "item-\(number)",
                     reason: text,
                     app: text,

@@ -1,10 +1,10 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
@@ -57,7 +57,7 @@ extension ConsoleBrowserTests {
 
         @Test("the list of items shows the total count and loads more items on request")
         func more() async throws {
-            try await ConsoleStage.with((100..<160).map { Letters.rejected("letter-\($0)") }) { stage in
+            try await ConsoleStage.with((100..<160).map { DeadLetterSamples.rejected("letter-\($0)") }) { stage in
                 try await stage.signIn(at: "#/letters")
                 try await stage.until("$$('.items .item').length === 50")
                 try await stage.until("$('.bar .lead').textContent === '60 items, 50 shown'")
@@ -87,7 +87,7 @@ extension ConsoleBrowserTests {
                 try await stage.write("14", into: "typed")
                 try await stage.press("Discard 14")
                 try await stage.until("$$('.group').length === 3", "the group has gone")
-                let audit = try await stage.console.bench.column("SELECT operator || ': ' || because FROM audit")
+                let audit = try await stage.console.servers.column("SELECT operator || ': ' || because FROM audit")
                 #expect(audit == ["ada: their flood"])
                 try await stage.open("audit")
                 try await stage.press("Undo")
@@ -96,7 +96,8 @@ extension ConsoleBrowserTests {
                 try await stage.write("14", into: "typed")
                 try await stage.press("Undo 14")
                 try await eventually("they are open again") {
-                    try await stage.console.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'") == 24
+                    try await stage.console.servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+                        == 24
                 }
                 try await stage.expectQuiet()
             }
@@ -112,10 +113,16 @@ extension ConsoleBrowserTests {
                 // The pointer is down while 20 more malformed ones arrive, and a new group of 30 users.
                 try await stage.ask("(dispatchEvent(new PointerEvent('pointerdown')), true)")
                 let more = (0..<20).map {
-                    Letters.rejected("more-\($0)", app: "venues", error: "expected a value, found the end of the text")
+                    DeadLetterSamples.rejected(
+                        "more-\($0)",
+                        app: "venues",
+                        error: "expected a value, found the end of the text"
+                    )
                 }
-                let fresh = (0..<30).map { Letters.rejected("new-\($0)", reason: "unknown-app", user: "v\($0)") }
-                _ = try await DeadLetterStore(pool: stage.console.bench.pool).file(more + fresh)
+                let fresh = (0..<30).map {
+                    DeadLetterSamples.rejected("new-\($0)", reason: "unknown-app", user: "v\($0)")
+                }
+                _ = try await DeadLetterStore(pool: stage.console.servers.pool).file(more + fresh)
                 try await stage.until("performance.getEntriesByName(`${location.origin}/api/groups`).length > 1")
                 let waiting = try await stage.ask("$$('.group').length")
                 #expect(waiting == 4, "the page waits with the update")
@@ -130,8 +137,8 @@ extension ConsoleBrowserTests {
                     """
                 let isSelected = try await stage.ask(selected)
                 #expect(isSelected == true)
-                let last = Letters.rejected("last", reason: "unknown-app", user: "w")
-                _ = try await DeadLetterStore(pool: stage.console.bench.pool).file([last])
+                let last = DeadLetterSamples.rejected("last", reason: "unknown-app", user: "w")
+                _ = try await DeadLetterStore(pool: stage.console.servers.pool).file([last])
                 try await stage.until(
                     "performance.getEntriesByName(`${location.origin}/api/groups`).length > \(loads.number?.int64 ?? 0) + 1"
                 )
@@ -148,7 +155,9 @@ extension ConsoleBrowserTests {
             let error = "the app's template needs a value, found nothing"
             let counts: [(app: String, items: Int)] = [("drop", 6), ("venues", 3), ("padel", 1)]
             let mixed = counts.flatMap { app, count -> [DeadLetterItem] in
-                (0..<count).map { Letters.rejected("\(app)\($0)", reason: "invalid-field", app: app, error: error) }
+                (0..<count).map {
+                    DeadLetterSamples.rejected("\(app)\($0)", reason: "invalid-field", app: app, error: error)
+                }
             }
             try await ConsoleStage.with(mixed) { stage in
                 try await stage.signIn(at: "#/desk")
@@ -218,7 +227,7 @@ extension ConsoleBrowserTests {
                 try await stage.write("no", into: "because")
                 try await stage.ask("$('dialog [type=submit]').click()")
                 try await stage.until("$('.headline .tag')?.textContent === 'cancelled'", "it is followed")
-                let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
+                let acts = try await stage.console.servers.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["reveal", "edit", "pause", "replay-note", "rate", "resume", "rate", "cancel"])
                 try await stage.expectQuiet()
             }
@@ -239,11 +248,11 @@ extension ConsoleBrowserTests {
                 try await stage.press("Replay 5")
                 try await stage.until("$('.lead b')?.textContent === '0 of 5 items settled'")
                 let settle = "UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = "
-                _ = try await stage.console.bench.owner.run(Statement(settle + "'recorded' WHERE position <= 2"), [])
+                _ = try await stage.console.servers.owner.run(Statement(settle + "'recorded' WHERE position <= 2"), [])
                 try await stage.until("$('.lead b')?.textContent === '2 of 5 items settled'")
-                _ = try await stage.console.bench.owner.run(Statement(settle + "'failed' WHERE position > 2"), [])
+                _ = try await stage.console.servers.owner.run(Statement(settle + "'failed' WHERE position > 2"), [])
                 let end = "UPDATE replays SET state = 'done', finished_at = now()"
-                _ = try await stage.console.bench.owner.run(Statement(end), [])
+                _ = try await stage.console.servers.owner.run(Statement(end), [])
                 try await stage.until("$('.headline .tag')?.textContent === 'done' && $('.progress .wrong') !== null")
                 try await stage.expectQuiet()
             }
@@ -262,18 +271,18 @@ extension ConsoleBrowserTests {
                 try await stage.write("mended", into: "because")
                 try await stage.ask("$('dialog [type=submit]').click()")
                 try await stage.until("$('.nothing')?.textContent.includes('Nothing is held')")
-                _ = try await stage.console.bench.addFanout("f1", plannedTo: "u00010", planned: [true])
+                _ = try await stage.console.servers.addFanout("f1", plannedTo: "u00010", planned: [true])
                 try await stage.open("fanouts")
                 try await stage.press("Pause")
                 try await stage.until("$('.group .tag')?.textContent === 'paused'", "without a question")
-                let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
+                let acts = try await stage.console.servers.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["hold-add", "hold-release", "fanout-pause"])
                 try await stage.press("Stop this campaign")
                 try await stage.until("$('#toasts').textContent.includes('all of venues opportunity is held')")
-                let holds = try await stage.console.bench.column("SELECT app || ' ' || type FROM holds")
+                let holds = try await stage.console.servers.column("SELECT app || ' ' || type FROM holds")
                 #expect(holds == ["venues opportunity"])
-                try await stage.console.bench.holdVenues(because: "too early")
-                try await stage.console.bench.addHeld(of: "f1", to: ["u1", "u2"])
+                try await stage.console.servers.holdVenues(because: "too early")
+                try await stage.console.servers.addHeld(of: "f1", to: ["u1", "u2"])
                 try await stage.until("$$('.group .tag')[1]?.textContent === 'held'")
                 try await stage.open("fanouts/1")
                 try await stage.until("$('.problems')?.textContent.includes('2 deliveries of it wait')")

@@ -1,11 +1,11 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
@@ -15,7 +15,7 @@ import Workbench
 @Suite(
     "The console in a browser",
     .serialized,
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .enabled(if: BrowserProgram.isThere, "needs chromium and chromium-driver"),
     .timeLimit(.ofTest)
@@ -157,13 +157,13 @@ struct ConsoleStage: Sendable {
         ]
         return kinds.enumerated().flatMap { kind, row -> [DeadLetterItem] in
             (0..<row.2).map { number in
-                Letters.rejected(
+                DeadLetterSamples.rejected(
                     "\(kind)\(number)-\(row.0)",
                     reason: row.0,
                     app: row.1,
                     user: kind == 2 ? "u\(number)" : nil,
                     error: row.3,
-                    failedAt: Letters.ago(Int64(120 + number * 2_500 * (kind + 1))),
+                    failedAt: DeadLetterSamples.ago(Int64(120 + number * 2_500 * (kind + 1))),
                     body:
                         #"{"id":"e\#(kind)-\#(number)","eventType":"system","title":"Payment received","body":"1 kr","data":{"transfer":9007199254740993}}"#
                 )

@@ -1,15 +1,15 @@
 import BellhopJSON
 import HTTPServer
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 @testable import Roles
 
 @Suite(
     "The console's status",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )
@@ -42,7 +42,7 @@ struct StatusCacheTests {
 
     @Test("the status is sent with the bytes that the command prints")
     func bytes() async throws {
-        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([DeadLetterSamples.rejected("a-letter")]) { console in
             try await Self.hold(console)
             let sent = Self.timeless(try await Self.bytes("/api/status", console))
             let printed = await console.command(["status", "--json"]).output

@@ -1,14 +1,14 @@
 import BellhopJSON
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
 /// The answers of the console's routes, as sent.
 @Suite(
     "Answers of the console, unchanged",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )
@@ -17,8 +17,13 @@ struct AnswerGoldenTests {
     func answers() async throws {
         let body = #"{"id":"e1","eventType":"system","to":{"user":"ada"},"title":"T","data":{"amount":"1"}}"#
         let letters = [
-            Letters.rejected("a-letter", failedAt: Letters.ago(300)),
-            Letters.rejected("b-letter", reason: "missing-id", failedAt: Letters.ago(200), body: body),
+            DeadLetterSamples.rejected("a-letter", failedAt: DeadLetterSamples.ago(300)),
+            DeadLetterSamples.rejected(
+                "b-letter",
+                reason: "missing-id",
+                failedAt: DeadLetterSamples.ago(200),
+                body: body
+            ),
         ]
         try await ConsoleFixture.with(letters) { console in
             let person = try await console.signIn()

@@ -1,17 +1,17 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
 @Suite(
     "Request bodies of the console",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )
@@ -44,7 +44,7 @@ struct ConsoleHeadTests {
 
     @Test("a large body is accepted only from a signed-in operator's page, and a sign-in body has at most 1 KiB")
     func bodies() async throws {
-        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([DeadLetterSamples.rejected("a-letter")]) { console in
             let (viewer, person) = (try await console.signIn(.viewer), try await console.signIn())
             let cookie = { (browser: ConsoleFixture.Browser) in
                 ["Cookie: \(browser.cookie)", "X-Bellhop-Proof: \(browser.proof)"]

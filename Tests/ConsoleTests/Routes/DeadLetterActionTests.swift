@@ -1,9 +1,9 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Commands
 @testable import Console
@@ -11,7 +11,7 @@ import Workbench
 
 @Suite(
     "Acts in the console",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )
@@ -20,9 +20,9 @@ struct DeadLetterActionTests {
         #"{"id":"e1","app":"drop","eventType":"system","to":{"user":"u1"},"title":"Secret me","body":"b"}"#
 
     private static let letters = [
-        Letters.rejected("a-letter", failedAt: Letters.ago(300), body: personal),
-        Letters.rejected("b-letter", failedAt: Letters.ago(200)),
-        Letters.rejected("c-letter", reason: "missing-id", failedAt: Letters.ago(100)),
+        DeadLetterSamples.rejected("a-letter", failedAt: DeadLetterSamples.ago(300), body: personal),
+        DeadLetterSamples.rejected("b-letter", failedAt: DeadLetterSamples.ago(200)),
+        DeadLetterSamples.rejected("c-letter", reason: "missing-id", failedAt: DeadLetterSamples.ago(100)),
     ]
 
     @Test("an answer equals the JSON that the command prints")
@@ -77,17 +77,17 @@ struct DeadLetterActionTests {
             wrong["because"] = "a flood"
             let again = try await console.call("POST", "/api/acts/discard", .object(wrong), as: person)
             #expect(again["question"]?["count"] == 2)
-            let before = try await console.bench.count("SELECT count(*) FROM audit")
+            let before = try await console.servers.count("SELECT count(*) FROM audit")
             #expect(before == 0)
             let done = try await console.act("discard", body, as: person, because: "a flood")
             #expect(done["done"]?["items"] == 2, "\(done)")
-            let audit = try await console.bench.column("SELECT operator || ' ' || act || ' ' || because FROM audit")
+            let audit = try await console.servers.column("SELECT operator || ' ' || act || ' ' || because FROM audit")
             #expect(audit == ["ada discard a flood"])
             let nothing = try await console.call("POST", "/api/acts/discard", .object(body), as: person)
             #expect(nothing["nothing"]?.array?.first == "No items match that are open.")
             let undone = try await console.act("undo", JSONObject([("items", ["1"])]), as: person)
             #expect(undone["done"]?["items"] == 2, "\(undone)")
-            let open = try await console.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let open = try await console.servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
             #expect(open == 3)
         }
     }
@@ -96,20 +96,20 @@ struct DeadLetterActionTests {
     func flow() async throws {
         try await ConsoleFixture.with(Self.letters) { console in
             let person = try await console.signIn()
-            let book = DeadLetterStore(pool: console.bench.pool)
+            let book = DeadLetterStore(pool: console.servers.pool)
             let all = JSONObject([("options", ["all": true])])
             let asked = try await console.call("POST", "/api/acts/discard", .object(all), as: person)
             let question = try #require(asked["question"], "\(asked)")
             #expect(question["count"] == 3)
-            _ = try await book.file([Letters.rejected("d-letter"), Letters.rejected("e-letter")])
-            _ = try await console.bench.owner.run("DELETE FROM dead_letters WHERE dead_id = 'a-letter'", [])
+            _ = try await book.file([DeadLetterSamples.rejected("d-letter"), DeadLetterSamples.rejected("e-letter")])
+            _ = try await console.servers.owner.run("DELETE FROM dead_letters WHERE dead_id = 'a-letter'", [])
             var agreed = all
             agreed["agreed"] = question["count"]
             agreed["asOf"] = question["asOf"]
             agreed["because"] = "a flood"
             let done = try await console.call("POST", "/api/acts/discard", .object(agreed), as: person)
             #expect(done["done"]?["items"] == 2, "\(done)")
-            let open = try await console.bench.column(
+            let open = try await console.servers.column(
                 "SELECT dead_id FROM dead_letters WHERE state = 'open' ORDER BY dead_id"
             )
             #expect(open == ["d-letter", "e-letter"])
@@ -148,7 +148,7 @@ struct DeadLetterActionTests {
             let broken = JSONObject([("items", ["b-letter"]), ("text", "{")])
             let refused = try await console.call("POST", "/api/acts/rewrite", .object(broken), as: person)
             #expect(refused.status == 422 && refused.message.contains("the copy would be refused"), "\(refused)")
-            let acts = try await console.bench.column("SELECT act FROM audit ORDER BY number")
+            let acts = try await console.servers.column("SELECT act FROM audit ORDER BY number")
             #expect(acts == ["reveal", "edit"])
         }
     }
@@ -198,14 +198,14 @@ struct DeadLetterActionTests {
                 as: person
             )
             #expect(released["done"]?["released"]?["hold"] == 1, "\(released)")
-            let number = try await console.bench.addFanout("f1", plannedTo: "u00010", planned: [true])
+            let number = try await console.servers.addFanout("f1", plannedTo: "u00010", planned: [true])
             let paused = try await console.act(
                 "fanout-pause",
                 JSONObject([("items", [.string("\(number)")])]),
                 as: person
             )
             #expect(paused["done"]?["fanouts"] == 1, "\(paused)")
-            let states = try await console.bench.column("SELECT state::text FROM fanouts")
+            let states = try await console.servers.column("SELECT state::text FROM fanouts")
             #expect(states == ["paused"])
         }
     }

@@ -1,15 +1,15 @@
 import BellhopJSON
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 @testable import Roles
 
 @Suite(
     "Explanations in the console",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )
@@ -48,7 +48,7 @@ struct ExplainRouteTests {
     @Test("a viewer sees a user's notifications without their texts")
     func masked() async throws {
         try await ConsoleFixture.with { console in
-            _ = try await console.bench.owner.run(
+            _ = try await console.servers.owner.run(
                 """
                 INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
                 VALUES ('drop', 'ada', 'noti_0000000000000001', 'e1', '', 'security', 'Secret', 'Hidden', 'high')

@@ -1,16 +1,16 @@
 import BellhopJSON
 import Foundation
 import HTTPServer
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
 @Suite(
     "Access to the console's routes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )
@@ -26,7 +26,7 @@ struct RouteMatrixTests {
 
     @Test("each route admits exactly its roles: nothing is open without signing in, and a viewer cannot act")
     func matrix() async throws {
-        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([DeadLetterSamples.rejected("a-letter")]) { console in
             let (viewer, person) = (try await console.signIn(.viewer), try await console.signIn())
             let routes = OperatorConsole.routes.filter { !$0.path.hasPrefix("/api/sign-") }
             for route in routes {
@@ -42,7 +42,7 @@ struct RouteMatrixTests {
                 case .operators: #expect(isClosed == [true, true, false], "\(route.path) \(answers)")
                 }
             }
-            let changed = try await console.bench.count("SELECT count(*) FROM audit")
+            let changed = try await console.servers.count("SELECT count(*) FROM audit")
             #expect(changed == 0)
         }
     }
@@ -67,7 +67,7 @@ struct RouteMatrixTests {
 
     @Test("an act requires the proof of the same session and a page of this origin")
     func proofs() async throws {
-        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([DeadLetterSamples.rejected("a-letter")]) { console in
             let (one, other) = (try await console.signIn(), try await console.signIn())
             let body: JSONValue = ["items": ["a-letter"], "agreed": 1, "because": "x"]
             let wrong: [[(String, String)]] = [
@@ -82,7 +82,7 @@ struct RouteMatrixTests {
                 let out = try await console.call("POST", "/api/sign-out", headers: headers, as: one)
                 #expect(out.status == 403)
             }
-            let open = try await console.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let open = try await console.servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
             #expect(open == 1)
             let right = [
                 ("Host", "bellhop:8081"), ("Origin", "http://bellhop:8081"), ("Sec-Fetch-Site", "same-origin"),
@@ -94,7 +94,7 @@ struct RouteMatrixTests {
 
     @Test("a page can only fill in forms: it cannot set settings, files, another name or command-line words")
     func forms() async throws {
-        try await ConsoleFixture.with([Letters.rejected("a-letter")]) { console in
+        try await ConsoleFixture.with([DeadLetterSamples.rejected("a-letter")]) { console in
             let person = try await console.signIn()
             let strange: [JSONObject] = [
                 JSONObject([("options", ["by": "somebody"])]), JSONObject([("options", ["yes": true])]),
@@ -128,7 +128,7 @@ struct RouteMatrixTests {
                 as: person
             )
             #expect(plain.status == 415)
-            let open = try await console.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let open = try await console.servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
             #expect(open == 1)
         }
     }

@@ -1,13 +1,13 @@
 import BellhopJSON
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Console
 
 @Suite(
     "The console with a database that does not answer",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .timeLimit(.ofTest)
 )

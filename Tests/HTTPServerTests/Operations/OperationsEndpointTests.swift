@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Operations endpoint", .inTurn, .timeLimit(.ofTest))
+@Suite("Operations endpoint", .limitedConcurrency, .timeLimit(.ofTest))
 struct OperationsEndpointTests {
     private let log = CapturedLog()
 

@@ -3,7 +3,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("Failures", .inTurn, .timeLimit(.ofTest))
+@Suite("Failures", .limitedConcurrency, .timeLimit(.ofTest))
 struct FailureTests {
     private let brief = TransferTimeouts(total: .milliseconds(300), connect: .milliseconds(300))
 
@@ -80,8 +80,8 @@ struct FailureTests {
 
     @Test("a host that does not accept connections ends at the connect timeout, and the request was not sent")
     func blackHole() async throws {
-        let (listener, port) = try LoopbackSocket.listening(backlog: 0)
-        let fillers = LoopbackSocket.filling(port)
+        let (listener, port) = try TestSocket.listening(backlog: 0)
+        let fillers = TestSocket.filling(port)
         defer { for descriptor in fillers + [listener] { close(descriptor) } }
         let transport = try CurlTransport.plain()
         let timeouts = TransferTimeouts(total: LongestWait.duration, connect: .milliseconds(300))
@@ -92,7 +92,7 @@ struct FailureTests {
 
     @Test("a request to a port without a listener was not sent")
     func refused() async throws {
-        let port = try LoopbackSocket.unusedPort()
+        let port = try TestSocket.unusedPort()
         let transport = try CurlTransport.plain()
         let outcomes = await transport.send(
             (0..<20).map { _ in TransferRequest(.post, url: "http://127.0.0.1:\(port)/secret", body: [1]) }

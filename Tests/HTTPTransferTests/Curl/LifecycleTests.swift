@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("Lifecycle of a transport", .inTurn, .timeLimit(.ofTest))
+@Suite("Lifecycle of a transport", .limitedConcurrency, .timeLimit(.ofTest))
 struct LifecycleTests {
     /// The number of requests that a server serves at present, and the highest number so far.
     private final class Load: Sendable {
@@ -94,8 +94,8 @@ struct LifecycleTests {
 
     @Test("a task that is cancelled while its connection is being established has sent nothing")
     func cancelledWhileConnecting() async throws {
-        let (listener, port) = try LoopbackSocket.listening(backlog: 0)
-        let fillers = LoopbackSocket.filling(port)
+        let (listener, port) = try TestSocket.listening(backlog: 0)
+        let fillers = TestSocket.filling(port)
         defer { for descriptor in fillers + [listener] { close(descriptor) } }
         let transport = try CurlTransport.plain { $0.closeGrace = .zero }
         let before = OpenSockets.count(leadingTo: port)

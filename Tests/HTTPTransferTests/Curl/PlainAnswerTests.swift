@@ -3,7 +3,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("Answers over plain HTTP", .inTurn, .timeLimit(.ofTest))
+@Suite("Answers over plain HTTP", .limitedConcurrency, .timeLimit(.ofTest))
 struct PlainAnswerTests {
     /// Starts a server that gives the same answer to every request.
     private func server(

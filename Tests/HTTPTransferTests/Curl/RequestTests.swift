@@ -2,7 +2,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("Requests", .inTurn, .timeLimit(.ofTest))
+@Suite("Requests", .limitedConcurrency, .timeLimit(.ofTest))
 struct RequestTests {
     private func server() throws -> RawServer {
         try RawServer { connection in

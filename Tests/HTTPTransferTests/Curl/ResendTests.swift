@@ -2,7 +2,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("Kept connections that close", .inTurn, .timeLimit(.ofTest))
+@Suite("Kept connections that close", .limitedConcurrency, .timeLimit(.ofTest))
 struct ResendTests {
     /// Starts a server whose first connection answers one request, reads the second and closes.
     ///

@@ -33,12 +33,11 @@ final class FrameServer: Sendable {
     var endedCount: Int { state.withLock { $0.ended } }
 
     /// Runs `script` for each connection, after TLS and the client's preface.
-    init(address: LoopbackSocket.Address = .v4, certificate: TestCertificate? = nil, _ script: @escaping Script) throws
-    {
+    init(address: TestSocket.Address = .v4, certificate: TestCertificate? = nil, _ script: @escaping Script) throws {
         let certificate = try certificate ?? TestCertificate()
         self.certificate = certificate
         context = try TLSServerContext(certificate: certificate.certificate(), key: certificate.key())
-        (listener, port) = try LoopbackSocket.listening(address, backlog: 64)
+        (listener, port) = try TestSocket.listening(address, backlog: 64)
         Thread { [self] in accept(script) }.start()
     }
 

@@ -21,7 +21,7 @@ final class RawServer: Sendable {
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
     init(_ script: @escaping @Sendable (RawConnection) -> Void) throws {
-        (listener, port) = try LoopbackSocket.listening(backlog: 64)
+        (listener, port) = try TestSocket.listening(backlog: 64)
         let thread = Thread { [self] in accept(script) }
         thread.start()
     }

@@ -12,7 +12,7 @@ final class TestCertificate: Sendable {
     var certificateFile: String { folder.appendingPathComponent("certificate.pem").path }
     var keyFile: String { folder.appendingPathComponent("key.pem").path }
 
-    static var isAvailable: Bool { ChildProcess.find("openssl") != nil }
+    static var isAvailable: Bool { TestProgram.find("openssl") != nil }
 
     /// The certificate as PEM.
     func certificate() throws -> String { try String(contentsOfFile: certificateFile, encoding: .utf8) }
@@ -26,7 +26,7 @@ final class TestCertificate: Sendable {
     init(names: String = "DNS:localhost") throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let openssl = try ChildProcess(
+        let openssl = try TestProgram(
             "openssl",
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",

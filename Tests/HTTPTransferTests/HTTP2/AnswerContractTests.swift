@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests that both transports handle the answers of an HTTP/2 peer in the same way.
-@Suite("Answers over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite("Answers over HTTP/2", .limitedConcurrency, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct AnswerContractTests {
     private func answer(
         _ kind: TransportKind,

@@ -3,7 +3,12 @@ import TestSupport
 import Testing
 
 /// Tests that both transports handle a faulty HTTP/2 peer in the same way.
-@Suite("Failures of HTTP/2 connections", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "Failures of HTTP/2 connections",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct HTTP2FailureTests {
     /// Starts a server that answers every request, but runs `second` for the second one.
     private func server(_ second: @escaping @Sendable (FramePeer, FramePeer.Request) -> Void) throws -> FrameServer {

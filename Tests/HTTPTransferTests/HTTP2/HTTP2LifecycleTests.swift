@@ -3,7 +3,12 @@ import HTTPTransfer
 import Testing
 import TestSupport
 
-@Suite("Lifecycle of an HTTP/2 transport", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "Lifecycle of an HTTP/2 transport",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct HTTP2LifecycleTests {
     /// The stage that a request has reached when it is given up.
     enum Stage: CaseIterable, Sendable {
@@ -21,8 +26,8 @@ struct HTTP2LifecycleTests {
     private func place(_ stage: Stage) throws -> Place {
         switch stage {
         case .dialing:
-            let (listener, port) = try LoopbackSocket.listening(backlog: 0)
-            let sockets = LoopbackSocket.filling(port) + [listener]
+            let (listener, port) = try TestSocket.listening(backlog: 0)
+            let sockets = TestSocket.filling(port) + [listener]
             let before = OpenSockets.count(leadingTo: port)
             let url = "https://127.0.0.1:\(port)/"
             return Place(

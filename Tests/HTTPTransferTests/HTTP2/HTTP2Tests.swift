@@ -5,14 +5,14 @@ import Testing
 /// Tests of both transports with a real server.
 @Suite(
     "HTTP/2 over TLS",
-    .inTurn,
-    .enabled(if: HTTP2Server.isAvailable, "nghttpd (nghttp2-server) and openssl are needed: HTTP/2 IS NOT TESTED"),
+    .limitedConcurrency,
+    .enabled(if: NGHTTPServer.isAvailable, "nghttpd (nghttp2-server) and openssl are needed: HTTP/2 IS NOT TESTED"),
     .timeLimit(.ofTest)
 )
 struct HTTP2Tests {
     @Test("250 requests of one batch share one connection and keep their order", arguments: TransportKind.allCases)
     func multiplexing(kind: TransportKind) async throws {
-        let server = try await HTTP2Server()
+        let server = try await NGHTTPServer()
         let transport = try kind.open(trusting: server.certificate)
         let requests = (0..<250).map {
             TransferRequest(.post, url: server.url("/\($0)"), body: Array("body \($0)".utf8))
@@ -28,7 +28,7 @@ struct HTTP2Tests {
     /// This test omits libcurl, which opens streams before it has received the peer's limit.
     @Test("a peer that allows one stream gets the requests one at a time")
     func oneStream() async throws {
-        let server = try await HTTP2Server(["--echo-upload", "-m", "1"])
+        let server = try await NGHTTPServer(["--echo-upload", "-m", "1"])
         let transport = try HTTP2Transport.trusting(server.certificate)
         let requests = (0..<50).map { TransferRequest(.post, url: server.url(), body: [UInt8($0)]) }
         let answers = await transport.send(requests).compactMap(\.answer)
@@ -42,7 +42,7 @@ struct HTTP2Tests {
         arguments: TransportKind.allCases
     )
     func concurrentBatches(kind: TransportKind) async throws {
-        let server = try await HTTP2Server()
+        let server = try await NGHTTPServer()
         let transport = try kind.open(trusting: server.certificate) { $0.connections = 2 }
         await withTaskGroup(of: Bool.self) { group in
             for sender in 0..<20 {
@@ -59,7 +59,7 @@ struct HTTP2Tests {
 
     @Test("a body of five megabytes arrives complete, in both directions", arguments: TransportKind.allCases)
     func largeBody(kind: TransportKind) async throws {
-        let server = try await HTTP2Server()
+        let server = try await NGHTTPServer()
         let transport = try kind.open(trusting: server.certificate) { $0.bodyLimit = 8 << 20 }
         let body = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let outcome = await transport.send(TransferRequest(.post, url: server.url(), body: body))
@@ -71,7 +71,7 @@ struct HTTP2Tests {
 
     @Test("a body over the limit ends its stream, not the connection", arguments: TransportKind.allCases)
     func cappedBody(kind: TransportKind) async throws {
-        let server = try await HTTP2Server()
+        let server = try await NGHTTPServer()
         let transport = try kind.open(trusting: server.certificate) { $0.bodyLimit = 1000 }
         let body = [UInt8](repeating: 7, count: 200_000)
         let capped = await transport.send(TransferRequest(.post, url: server.url(), body: body)).answer
@@ -86,7 +86,7 @@ struct HTTP2Tests {
 
     @Test("a certificate of an untrusted authority stops the request", arguments: TransportKind.allCases)
     func wrongAuthority(kind: TransportKind) async throws {
-        let server = try await HTTP2Server()
+        let server = try await NGHTTPServer()
         let other = try TestCertificate()
         let transport = try kind.open(trusting: other)
         let outcome = await transport.send(TransferRequest(.get, url: server.url()))
@@ -96,7 +96,7 @@ struct HTTP2Tests {
 
     @Test("a certificate for another host stops the request", arguments: TransportKind.allCases)
     func wrongHost(kind: TransportKind) async throws {
-        let server = try await HTTP2Server()
+        let server = try await NGHTTPServer()
         let transport = try kind.open(trusting: server.certificate)
         let outcome = await transport.send(TransferRequest(.get, url: server.url("/secret-path", host: "127.0.0.1")))
         #expect(outcome.notSent == .certificate)
@@ -121,7 +121,7 @@ struct HTTP2Tests {
 
     @Test("a peer that requests a client certificate gets none, and the error mentions the certificate")
     func wantsCertificate() async throws {
-        let server = try await HTTP2Server(["--echo-upload", "-V"])
+        let server = try await NGHTTPServer(["--echo-upload", "-V"])
         let transport = try HTTP2Transport.trusting(server.certificate)
         let refusal = await transport.send(TransferRequest(.post, url: server.url(), body: [1]))
         #expect(refusal.answer == nil)

@@ -3,7 +3,12 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("HTTP/2 peers with random frames", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "HTTP/2 peers with random frames",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct HostilePeerTests {
     private static let rounds = 120
 
@@ -14,7 +19,7 @@ struct HostilePeerTests {
         let chance = Mutex(SeededChance(seed))
         let server = try FrameServer { peer in
             var chance = chance.withLock { SeededChance($0.next()) }
-            var mischief = Mischief(&chance)
+            var mischief = FrameMutator(&chance)
             peer.send(mischief.spoil(.settings([.concurrentStreams: 50])))
             while let request = peer.nextRequest() {
                 for _ in 0..<Int.random(in: 0...2, using: &mischief.chance) {
@@ -47,7 +52,7 @@ struct HostilePeerTests {
 }
 
 /// Changes frames at random.
-private struct Mischief {
+private struct FrameMutator {
     var chance: SeededChance
 
     init(_ chance: inout SeededChance) {

@@ -3,7 +3,12 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite("HTTP/2 frames without progress", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "HTTP/2 frames without progress",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct IdleFrameTests {
     /// The frames that a peer can send without end while a request waits for its answer.
     enum Flood: CaseIterable, Sendable {

@@ -3,7 +3,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Connecting to an HTTP/2 peer", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite(
+    "Connecting to an HTTP/2 peer",
+    .limitedConcurrency,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.ofTest)
+)
 struct OpeningTests {
     @Test("a URL with an IPv6 address in brackets works")
     func addressV6() async throws {
@@ -49,7 +54,7 @@ struct OpeningTests {
 
     @Test("requests to a port without a listener were not sent", arguments: TransportKind.allCases)
     func refused(kind: TransportKind) async throws {
-        let port = try LoopbackSocket.unusedPort()
+        let port = try TestSocket.unusedPort()
         let certificate = try TestCertificate()
         let transport = try kind.open(trusting: certificate)
         let requests = (0..<20).map { _ in TransferRequest(.post, url: "https://127.0.0.1:\(port)/secret", body: [1]) }
@@ -87,7 +92,7 @@ struct OpeningTests {
     @Test("a request to a peer with TLS but without HTTP/2 was not sent")
     func noHTTP2() async throws {
         let certificate = try TestCertificate()
-        let (process, port) = try await ChildProcess.serving("openssl", connected: true) { port in
+        let (process, port) = try await TestProgram.serving("openssl", connected: true) { port in
             [
                 "s_server", "-quiet", "-accept", "127.0.0.1:\(port)", "-key", certificate.keyFile, "-cert",
                 certificate.certificateFile,

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Timeouts of the HTTP/2 transport",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: TestCertificate.isAvailable),
     .timeLimit(.ofTest)
 )
@@ -35,8 +35,8 @@ struct PatienceTests {
 
     @Test("a host that does not accept connections is given up")
     func blackHole() async throws {
-        let (listener, port) = try LoopbackSocket.listening(backlog: 0)
-        let fillers = LoopbackSocket.filling(port)
+        let (listener, port) = try TestSocket.listening(backlog: 0)
+        let fillers = TestSocket.filling(port)
         defer { for descriptor in fillers + [listener] { close(descriptor) } }
         let transport = try HTTP2Transport.trusting(TestCertificate())
         let request = TransferRequest(.post, url: "https://127.0.0.1:\(port)/", body: [1], timeouts: brief)

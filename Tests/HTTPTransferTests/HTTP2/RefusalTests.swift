@@ -6,7 +6,7 @@ import Testing
 /// are.
 @Suite(
     "Requests that an HTTP/2 peer rejects",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: TestCertificate.isAvailable),
     .timeLimit(.ofTest)
 )

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests that both transports send the same requests, as an HTTP/2 peer receives them.
-@Suite("Requests over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite("Requests over HTTP/2", .limitedConcurrency, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct RequestContractTests {
     @Test("a request arrives unchanged, with only the headers that HTTP requires", arguments: TransportKind.allCases)
     func asGiven(kind: TransportKind) async throws {

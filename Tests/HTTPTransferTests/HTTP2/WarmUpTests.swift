@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests of the warm-up: a new connection carries one request until an answer has begun.
-@Suite("Warm-up of a connection", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
+@Suite("Warm-up of a connection", .limitedConcurrency, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct WarmUpTests {
     private func posts(_ server: FrameServer, _ count: Int) -> [TransferRequest] {
         (0..<count).map { server.post(String(100 + $0)) }

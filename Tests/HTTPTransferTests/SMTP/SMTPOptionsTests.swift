@@ -3,7 +3,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Opening a mail transport", .inTurn, .timeLimit(.ofTest))
+@Suite("Opening a mail transport", .limitedConcurrency, .timeLimit(.ofTest))
 struct SMTPOptionsTests {
     private func options(_ change: (inout SMTPTransportOptions) -> Void = { _ in }) -> SMTPTransportOptions {
         // No server listens on port 9, which is reserved for discard.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("RabbitMQ's management API", .inTurn, .timeLimit(.ofTest))
+@Suite("RabbitMQ's management API", .limitedConcurrency, .timeLimit(.ofTest))
 struct ManagementTests {
     /// A page in the format of RabbitMQ 3.10 and 4.
     ///

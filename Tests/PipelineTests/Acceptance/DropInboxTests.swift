@@ -1,26 +1,26 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The calls of the payments app's clients to the inbox API, and the results.
 extension DropAcceptanceTests {
     @Test("a phone is registered without a provider, a tap marks as read, and the badge falls on the iPhone")
     func tapping() async throws {
-        try await Counterpart.run(app: "drop", over: .expo) { counterpart in
-            try await counterpart.withInbox { inbox in
-                let phone = counterpart.token("jasmin-ios")
-                let tablet = counterpart.token("jasmin-android")
+        try await ProviderPeer.run(app: "drop", over: .expo) { peer in
+            try await peer.withInbox { inbox in
+                let phone = peer.token("jasmin-ios")
+                let tablet = peer.token("jasmin-android")
                 try await inbox.register("jasmin", "ios", token: phone)
                 try await inbox.register("jasmin", "android", token: tablet)
                 for number in 1...2 {
                     let data = #""data":{"merchant":"Kebab","amount":"\#(number) kr"}"#
                     let body = #"{"id":"qr\#(number)","to":{"user":"jasmin"},"targetId":"tx_\#(number)",\#(data)}"#
-                    try await counterpart.publish("qr_payment", body)
-                    try await counterpart.waitUntilAnswered(2 * number)
+                    try await peer.publish("qr_payment", body)
+                    try await peer.waitUntilAnswered(2 * number)
                 }
-                #expect(Self.badges(counterpart, of: phone) == [1, 2])
-                let pushed = try #require(counterpart.sandbox.received(.expo).first { $0.token == tablet })
+                #expect(Self.badges(peer, of: phone) == [1, 2])
+                let pushed = try #require(peer.sandbox.received(.expo).first { $0.token == tablet })
                 #expect(pushed.body["channelId"] == "transactions")
                 #expect(pushed.body["data"]?["route"] == "/(tabs)/history?id=tx_1")
                 // The tap: the app identifies the notification by the push's data.
@@ -34,39 +34,39 @@ extension DropAcceptanceTests {
                 #expect(marked == ["updated": 1])
                 #expect(try await inbox.unread("jasmin") == 1)
                 try await eventually("the phone hears the lower number") {
-                    Self.badges(counterpart, of: phone) == [1, 2, 1]
+                    Self.badges(peer, of: phone) == [1, 2, 1]
                 }
                 // Android's launcher counts the shown notifications without Bellhop.
-                #expect(Self.badges(counterpart, of: tablet) == [nil, nil])
+                #expect(Self.badges(peer, of: tablet) == [nil, nil])
             }
         }
     }
 
     /// The badges that were sent to a device; an Android app reads them from the data.
-    private static func badges(_ counterpart: Counterpart, of token: String) -> [JSONValue?] {
-        counterpart.sandbox.received(.expo).filter { $0.token == token }.map {
+    private static func badges(_ peer: ProviderPeer, of token: String) -> [JSONValue?] {
+        peer.sandbox.received(.expo).filter { $0.token == token }.map {
             token.contains("android") ? $0.body["data"]?["badge"] : $0.body["badge"]
         }
     }
 
     @Test("the notification centre reads settings, the list with its looks and pinned items, and logs out")
     func centre() async throws {
-        try await Counterpart.run(app: "drop", over: .expo) { counterpart in
-            try await counterpart.withInbox { inbox in
-                let phone = counterpart.token("ola-ios")
+        try await ProviderPeer.run(app: "drop", over: .expo) { peer in
+            try await peer.withInbox { inbox in
+                let phone = peer.token("ola-ios")
                 try await inbox.register("ola", "ios", token: phone)
                 let switches = #"{"pushEnabled":false,"emailEnabled":true,"email":"ola@example.com"}"#
                 let settings = try await inbox.call("PATCH", "/api/settings", switches, as: "ola")
                 #expect(settings["pushEnabled"] == false && settings["emailEnabled"] == true)
                 let device = #""data":{"device":"iPhone","place":"Oslo, Norge"}"#
-                try await counterpart.publish("security", #"{"id":"login","to":{"user":"ola"},\#(device)}"#)
-                try await counterpart.waitUntilSettled(2)
+                try await peer.publish("security", #"{"id":"login","to":{"user":"ola"},\#(device)}"#)
+                try await peer.waitUntilSettled(2)
                 let payment = #""data":{"merchant":"Kebab","amount":"9 kr"}"#
-                try await counterpart.publish("qr_payment", #"{"id":"qr","to":{"user":"ola"},\#(payment)}"#)
-                try await counterpart.waitUntilSettled(3)
+                try await peer.publish("qr_payment", #"{"id":"qr","to":{"user":"ola"},\#(payment)}"#)
+                try await peer.waitUntilSettled(3)
                 // Tokens are kept and not used; urgent events are mailed.
-                #expect(counterpart.sandbox.received(.expo).isEmpty)
-                #expect(counterpart.sandbox.received(.email).map(\.token) == ["ola@example.com"])
+                #expect(peer.sandbox.received(.expo).isEmpty)
+                #expect(peer.sandbox.received(.email).map(\.token) == ["ola@example.com"])
                 let page = try await inbox.call("GET", "/api/notifications", as: "ola")
                 #expect(page["unreadCount"] == 2)
                 let pinned = try #require(page["pinned"]?.array?.first)
@@ -76,9 +76,9 @@ extension DropAcceptanceTests {
                 #expect(try await inbox.titles("ola") == ["QR-betaling hos Kebab", "Ny pålogging fra iPhone"])
                 try await inbox.call("PATCH", "/api/settings", #"{"pushEnabled":true}"#, as: "ola")
                 try await inbox.call("DELETE", "/api/push-token", #"{"token":"\#(phone)"}"#, as: "ola", expecting: 204)
-                try await counterpart.publish("qr_payment", #"{"id":"late","to":{"user":"ola"},\#(payment)}"#)
-                try await counterpart.waitUntilSettled(4)
-                #expect(counterpart.sandbox.received(.expo).isEmpty)
+                try await peer.publish("qr_payment", #"{"id":"late","to":{"user":"ola"},\#(payment)}"#)
+                try await peer.waitUntilSettled(4)
+                #expect(peer.sandbox.received(.expo).isEmpty)
                 #expect(try await inbox.unread("ola") == 3)
             }
         }

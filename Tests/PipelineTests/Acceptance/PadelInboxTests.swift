@@ -1,8 +1,8 @@
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The calls of the club's clients to the inbox API, and the payload of the club's documentation.
 extension PadelAcceptanceTests {
@@ -22,18 +22,18 @@ extension PadelAcceptanceTests {
 
     @Test("the documented payload, verbatim, reaches every player, whose app finds each of its members")
     func verbatim() async throws {
-        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
-            try await counterpart.withInbox { inbox in
-                for player in ["anna", "bo"] { try await counterpart.feed(player, #""locale":"sv""#) }
+        try await ProviderPeer.run(app: "padel", over: .apns) { peer in
+            try await peer.withInbox { inbox in
+                for player in ["anna", "bo"] { try await peer.feed(player, #""locale":"sv""#) }
                 let token = String(repeating: "b22b", count: 16)
                 try await inbox.register("anna", "ios", token: token, more: #","permission":"granted""#)
-                _ = try await counterpart.subscribeBrowser("bo")
-                try await counterpart.publish("scheduled_match_new", Self.payload)
-                try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
-                try await counterpart.waitUntilSettled(2)
-                #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
-                let apple = try #require(counterpart.sandbox.received(.apns).first { $0.token == token })
-                let web = try #require(counterpart.sandbox.received(.webpush).first?.body["payload"])
+                _ = try await peer.subscribeBrowser("bo")
+                try await peer.publish("scheduled_match_new", Self.payload)
+                try await peer.pipeline.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+                try await peer.waitUntilSettled(2)
+                #expect(try await peer.pipeline.servers.count("SELECT count(*) FROM dead_letters") == 0)
+                let apple = try #require(peer.sandbox.received(.apns).first { $0.token == token })
+                let web = try #require(peer.sandbox.received(.webpush).first?.body["payload"])
                 #expect(apple.refused == nil)
                 for client in [apple.body, web] {
                     #expect(client["eventType"] == "scheduled_match_new" && client["type"] == client["eventType"])
@@ -51,8 +51,8 @@ extension PadelAcceptanceTests {
 
     @Test("the settings page shows labels in order and stored choices, and a first sign-in never overwrites them")
     func settingsPage() async throws {
-        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
-            try await counterpart.withInbox { inbox in
+        try await ProviderPeer.run(app: "padel", over: .apns) { peer in
+            try await peer.withInbox { inbox in
                 let catalog = try await inbox.call("GET", "/api/catalog", as: "anna")
                 let labels = catalog["types"]?.array?.compactMap { $0["label"]?.string }
                 #expect(labels == ["Ny schemalagd match", "Påminnelse om tillgänglighetspoll", "Adminmeddelanden"])
@@ -81,11 +81,11 @@ extension PadelAcceptanceTests {
                 let token = String(repeating: "c33c", count: 16)
                 try await inbox.register("anna", "ios", token: token, more: #","permission":"granted""#)
                 let words = #""title":"Stängt","body":"Banorna vilar.","to":{"user":"anna"}"#
-                try await counterpart.publish("admin_announcement", #"{"id":"closed",\#(words)}"#)
-                try await counterpart.publish("availability_poll_reminder", #"{"id":"poll",\#(words)}"#)
-                try await counterpart.waitUntilSettled(2)
+                try await peer.publish("admin_announcement", #"{"id":"closed",\#(words)}"#)
+                try await peer.publish("availability_poll_reminder", #"{"id":"poll",\#(words)}"#)
+                try await peer.waitUntilSettled(2)
                 #expect(
-                    try await counterpart.fates() == [
+                    try await peer.fates() == [
                         "closed|anna|-|suppressed|type-muted", "poll|anna|ios|delivered",
                     ]
                 )

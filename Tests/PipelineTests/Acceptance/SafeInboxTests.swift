@@ -1,38 +1,38 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 /// The calls of the wallet's clients to the inbox API, and the results.
 extension SafeAcceptanceTests {
     private static let topic = "safe:1:0x5afe3855358e112b5647b952709e6165e1c1eeee"
 
-    private static func incoming(_ counterpart: Counterpart, _ id: String, _ done: Int) async throws {
+    private static func incoming(_ peer: ProviderPeer, _ id: String, _ done: Int) async throws {
         let data = #""data":{"chainId":"1","address":"0x5aFE3855358E112B5647B952709E6165e1c1eEEe","value":"1"}"#
-        try await counterpart.publish("INCOMING_ETHER", #"{"id":"\#(id)","to":{"topic":"\#(topic)"},\#(data)}"#)
-        try await counterpart.rig.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+        try await peer.publish("INCOMING_ETHER", #"{"id":"\#(id)","to":{"topic":"\#(topic)"},\#(data)}"#)
+        try await peer.pipeline.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
     }
 
     @Test("a user follows, mutes and leaves a Safe, and each change affects the next push immediately")
     func perSafe() async throws {
-        try await Counterpart.run(app: "safe") { counterpart in
-            try await counterpart.withInbox { inbox in
+        try await ProviderPeer.run(app: "safe") { peer in
+            try await peer.withInbox { inbox in
                 try await inbox.register("sara", "android", token: "sara-phone", more: #","permission":"granted""#)
                 try await inbox.call("PUT", "/api/follows/\(Self.topic)", as: "sara")
-                try await Self.incoming(counterpart, "in", 1)
-                try await counterpart.waitUntilSettled(1)
+                try await Self.incoming(peer, "in", 1)
+                try await peer.waitUntilSettled(1)
                 try await inbox.call("PUT", "/api/follows/\(Self.topic)", #"{"muted":true}"#, as: "sara")
                 let follows = try await inbox.call("GET", "/api/follows", as: "sara")
                 let expected: JSONValue = [
                     "data": [["topic": .string(Self.topic), "muted": true, "role": .null]]
                 ]
                 #expect(follows == expected)
-                try await Self.incoming(counterpart, "muted", 2)
-                try await counterpart.waitUntilSettled(2)
+                try await Self.incoming(peer, "muted", 2)
+                try await peer.waitUntilSettled(2)
                 try await inbox.call("DELETE", "/api/follows/\(Self.topic)", as: "sara", expecting: 204)
-                try await Self.incoming(counterpart, "left", 3)
+                try await Self.incoming(peer, "left", 3)
                 #expect(
-                    try await counterpart.fates() == [
+                    try await peer.fates() == [
                         "in|sara|android|delivered", "muted|sara|-|suppressed|topic-muted",
                     ]
                 )
@@ -43,14 +43,14 @@ extension SafeAcceptanceTests {
 
     @Test("Android gets only data, with text, channel and badge; reading on one phone lowers the badge on the other")
     func drawnByNotifee() async throws {
-        try await Counterpart.run(app: "safe") { counterpart in
-            try await counterpart.withInbox { inbox in
+        try await ProviderPeer.run(app: "safe") { peer in
+            try await peer.withInbox { inbox in
                 try await inbox.register("sara", "android", token: "sara-android")
                 try await inbox.register("sara", "ios", token: "sara-ios")
                 try await inbox.call("PUT", "/api/follows/\(Self.topic)", as: "sara")
-                try await Self.incoming(counterpart, "in", 1)
-                try await counterpart.waitUntilSettled(2)
-                let android = counterpart.sandbox.received(.fcm).filter { $0.token == "sara-android" }
+                try await Self.incoming(peer, "in", 1)
+                try await peer.waitUntilSettled(2)
+                let android = peer.sandbox.received(.fcm).filter { $0.token == "sara-android" }
                 let message = try #require(android.first?.body["message"])
                 #expect(android.first?.refused == nil)
                 #expect(message["notification"] == nil && message["android"]?["notification"] == nil)
@@ -59,11 +59,11 @@ extension SafeAcceptanceTests {
                 #expect(data["title"] == "0.000000000000000001 ETH received")
                 #expect(data["channelId"] == "transactions" && data["visibility"] == "public")
                 #expect(data["importance"] == "high" && data["badge"] == "1")
-                let apple = counterpart.sandbox.received(.fcm).first { $0.token == "sara-ios" }?.body["message"]
+                let apple = peer.sandbox.received(.fcm).first { $0.token == "sara-ios" }?.body["message"]
                 #expect(apple?["notification"]?["title"] == data["title"])
                 try await inbox.call("PATCH", "/api/notifications", #"{"all":true}"#, as: "sara")
-                try await eventually("both are told") { counterpart.sandbox.received(.fcm).count >= 4 }
-                let last = counterpart.sandbox.received(.fcm).filter { $0.token == "sara-android" }.last
+                try await eventually("both are told") { peer.sandbox.received(.fcm).count >= 4 }
+                let last = peer.sandbox.received(.fcm).filter { $0.token == "sara-android" }.last
                 #expect(last?.refused == nil)
                 #expect(last?.body["message"]?["data"] == ["badge": "0"])
             }

@@ -1,15 +1,15 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Postgres
 
-@Suite("Limits on the statements of a batch", .inTurn, .timeLimit(.ofTest))
+@Suite("Limits on the statements of a batch", .limitedConcurrency, .timeLimit(.ofTest))
 struct BatchBoundsTests {
     /// Counts the statements to a database that rejects certain numbers.
     private actor Refusing {
@@ -198,15 +198,15 @@ struct BatchBoundsTests {
         )
     )
     func forgedDeliveryCount() async throws {
-        try await Bench.withTopology { bench in
-            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+        try await ServerFixture.withTopology { servers in
+            let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test"))
             publisher.start()
             var properties = MessageProperties()
             properties.headers = ["x-delivery-count": 5]
             let outcomes = await publisher.publish(
                 (0..<200).map { number in
                     OutgoingMessage(
-                        exchange: bench.names.events,
+                        exchange: servers.names.events,
                         routingKey: "drop.system",
                         properties: properties,
                         body: Array(#"{"id":"e\#(number)","to":{"user":"u"},"title":"t","body":""}"#.utf8)
@@ -216,9 +216,9 @@ struct BatchBoundsTests {
             await publisher.close()
             let areConfirmed = outcomes.allSatisfy { $0 == .confirmed }
             #expect(areConfirmed)
-            try await Rig.on(bench) { rig in
-                try await rig.waitUntilIdle(events: 200)
-                #expect(rig.batches < 50)
+            try await PipelineFixture.on(servers) { pipeline in
+                try await pipeline.waitUntilIdle(events: 200)
+                #expect(pipeline.batches < 50)
             }
         }
     }

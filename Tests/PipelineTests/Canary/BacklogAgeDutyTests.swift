@@ -1,20 +1,25 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
-@Suite("Ages of open deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Ages of open deliveries",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct BacklogAgeDutyTests {
     @Test("the meter shows the oldest due delivery by lane and the oldest of each backlog, and zero without any")
     func meter() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, urgency, due_at, outlet,
                                         queued_at)
@@ -28,10 +33,10 @@ struct BacklogAgeDutyTests {
                 """
             )
             let registry = MetricsRegistry()
-            let source = CatalogSource(bench.catalogs)
+            let source = CatalogSource(servers.catalogs)
             try await RunningDuty.with(
                 { BacklogAgeDuty(tools: $0, catalogs: source, interval: .milliseconds(20)) },
-                on: bench,
+                on: servers,
                 metrics: registry
             ) {
                 let said = [
@@ -41,7 +46,7 @@ struct BacklogAgeDutyTests {
                 for line in said {
                     try await eventually("\(line) among:\n\(registry.text())") { registry.text().contains(line) }
                 }
-                _ = try await bench.owner.run("DELETE FROM ledger")
+                _ = try await servers.owner.run("DELETE FROM ledger")
                 let none = [
                     #"bellhop_owed_oldest_seconds{lane="normal"} 0"#,
                     #"bellhop_backlog_oldest_seconds{app="drop",provider="fcm"} 0"#,

@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
@@ -8,15 +9,14 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
-@Suite("A lane's canary", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("A lane's canary", .limitedConcurrency, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct CanaryTests {
     @Test("a lane is ready when its canary has returned, which is not counted, dead-lettered or left on the broker")
     func proves() async throws {
         try await LaneFixture.with { fixture in
             try await fixture.waitUntilReady()
-            let heard = try await fixture.bench.count("SELECT count(*) FROM processes WHERE heard_at IS NOT NULL")
+            let heard = try await fixture.servers.count("SELECT count(*) FROM processes WHERE heard_at IS NOT NULL")
             #expect(heard == 1)
             let text = fixture.metrics.text()
             #expect(text.contains("bellhop_batch_messages_count 0"))
@@ -25,7 +25,7 @@ struct CanaryTests {
             try await eventually("it is back") {
                 fixture.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
             }
-            let dead = try await fixture.bench.count("SELECT count(*) FROM dead_letters")
+            let dead = try await fixture.servers.count("SELECT count(*) FROM dead_letters")
             #expect(dead == 0)
         }
     }
@@ -34,7 +34,7 @@ struct CanaryTests {
     func stuck() async throws {
         try await LaneFixture.with { fixture in
             try await fixture.waitUntilReady()
-            try await RowLock.hold(on: fixture.bench, "LOCK TABLE people IN ACCESS EXCLUSIVE MODE") {
+            try await RowLock.hold(on: fixture.servers, "LOCK TABLE people IN ACCESS EXCLUSIVE MODE") {
                 // One batch after another, until both places of the lane are taken.
                 for number in 0..<2 {
                     try await fixture.publish("stuck\(number)")
@@ -51,7 +51,7 @@ struct CanaryTests {
             }
             try await fixture.waitUntilReady()
             try await eventually("both events are recorded") {
-                try await fixture.bench.count("SELECT count(*) FROM notifications") == 2
+                try await fixture.servers.count("SELECT count(*) FROM notifications") == 2
             }
         }
     }
@@ -60,7 +60,7 @@ struct CanaryTests {
     func database() async throws {
         try await LaneFixture.with { fixture in
             try await fixture.waitUntilReady()
-            try await RowLock.hold(on: fixture.bench, "LOCK TABLE processes IN ACCESS EXCLUSIVE MODE") {
+            try await RowLock.hold(on: fixture.servers, "LOCK TABLE processes IN ACCESS EXCLUSIVE MODE") {
                 fixture.time.skip(.seconds(20))
                 try await eventually("the canary finds it") {
                     fixture.time.skip(.seconds(2))
@@ -91,9 +91,9 @@ struct CanaryTests {
 
 /// The normal lane alone, with a canary, and a clock that can be moved ahead.
 struct LaneFixture: Sendable {
-    let bench: Bench
+    let servers: ServerFixture
     let worker: LaneWorker
-    let time: LeapingTime
+    let time: AdvancedTime
     let metrics: MetricsRegistry
     let proxy: TCPProxy?
     private let publisher: Publisher
@@ -103,13 +103,13 @@ struct LaneFixture: Sendable {
         before statement: String? = nil,
         _ body: @escaping @Sendable (LaneFixture) async throws -> Void
     ) async throws {
-        try await Bench.withTopology { bench in
-            if let statement { _ = try await bench.owner.run(Statement(statement)) }
-            let proxy = throughProxy ? try Self.proxy(bench) : nil
-            let address = try proxy.map { try Self.address(behind: $0) } ?? bench.broker
-            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
+        try await ServerFixture.withTopology { servers in
+            if let statement { _ = try await servers.owner.run(Statement(statement)) }
+            let proxy = throughProxy ? try Self.proxy(servers) : nil
+            let address = try proxy.map { try Self.address(behind: $0) } ?? servers.broker
+            let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test, publishing"))
             publisher.start()
-            let fixture = try await LaneFixture(bench, publisher, proxy, address)
+            let fixture = try await LaneFixture(servers, publisher, proxy, address)
             let drain = DrainSignal()
             let running = Task { try await fixture.worker.run(until: drain) }
             let result: Result<Void, any Error>
@@ -125,40 +125,40 @@ struct LaneFixture: Sendable {
     }
 
     private init(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ publisher: Publisher,
         _ proxy: TCPProxy?,
         _ address: BrokerAddress
     ) async throws {
-        (self.bench, self.publisher, self.proxy) = (bench, publisher, proxy)
-        time = LeapingTime()
+        (self.servers, self.publisher, self.proxy) = (servers, publisher, proxy)
+        time = AdvancedTime()
         metrics = MetricsRegistry()
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        let store = WorkerStore(pool: bench.pool, lease: .seconds(60))
+        let store = WorkerStore(pool: servers.pool, lease: .seconds(60))
         let tools = WorkerContext(
             store: store,
             publisher: publisher,
-            names: bench.names,
+            names: servers.names,
             senders: OutletDirectory([:], prefetch: [:]),
             breakers: CircuitBreakers(store: store, logger: logger, metrics: metrics),
-            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: .seconds(60))
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: ServerFixture.tiers, limit: 2), lease: .seconds(60))
         )
-        let book = HeartbeatStore(pool: bench.pool)
+        let book = HeartbeatStore(pool: servers.pool)
         try await book.announce(Heartbeat(Self.identity, catalogs: "-"))
         let canary = Canary(
             for: "normal",
-            of: .init(process: Self.identity.id, book: book, publisher: publisher, names: bench.names, time: time)
+            of: .init(process: Self.identity.id, book: book, publisher: publisher, names: servers.names, time: time)
         )
         let options = ConsumerOptions(
             broker: address,
             name: "test, normal",
-            subscriptions: [.init(queue: bench.names.lane(.normal), prefetch: 100), canary.subscription]
+            subscriptions: [.init(queue: servers.names.lane(.normal), prefetch: 100), canary.subscription]
         )
         var worker = LaneWorker(
             lane: .normal,
             consumer: Consumer(options),
             intake: Intake(
-                catalogs: CatalogSource(bench.catalogs),
+                catalogs: CatalogSource(servers.catalogs),
                 zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
                 tools: tools,
                 context: PipelineContext(logger: logger, metrics: PipelineMetrics(metrics))
@@ -177,8 +177,8 @@ struct LaneFixture: Sendable {
         process: 1
     )
 
-    private static func proxy(_ bench: Bench) throws -> TCPProxy {
-        let host = try bench.broker.hosts[0]
+    private static func proxy(_ servers: ServerFixture) throws -> TCPProxy {
+        let host = try servers.broker.hosts[0]
         return try TCPProxy(to: host.name, Int(host.port))
     }
 
@@ -193,7 +193,7 @@ struct LaneFixture: Sendable {
     func publish(_ id: String) async throws {
         let body = #"{"id":"\#(id)","to":{"user":"u"},"title":"Hei","body":""}"#
         let message = OutgoingMessage(
-            exchange: bench.names.events,
+            exchange: servers.names.events,
             routingKey: "drop.transaction_complete",
             body: Array(body.utf8)
         )
@@ -209,7 +209,7 @@ struct LaneFixture: Sendable {
             WHERE NOT l.granted AND n.nspname = $1
             """
         try await eventually("\(count) statements wait") {
-            try await bench.count(waiting, [.text(bench.namespace.name)]) >= count
+            try await servers.count(waiting, [.text(servers.namespace.name)]) >= count
         }
     }
 
@@ -217,10 +217,10 @@ struct LaneFixture: Sendable {
     ///
     /// A message with the queue's routing key is unroutable if there is none.
     func ownQueues() async throws -> Int {
-        let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, looking"))
+        let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test, looking"))
         publisher.start()
-        let key = "\(bench.namespace).canary.\(Self.identity.id).normal"
-        let message = OutgoingMessage(exchange: bench.names.work, routingKey: key, body: [])
+        let key = "\(servers.namespace).canary.\(Self.identity.id).normal"
+        let message = OutgoingMessage(exchange: servers.names.work, routingKey: key, body: [])
         let outcomes = await publisher.publish([message])
         await publisher.close()
         if case .unroutable? = outcomes.first { return 0 }
@@ -229,7 +229,7 @@ struct LaneFixture: Sendable {
 }
 
 /// The machine's clock, moved ahead by a test.
-final class LeapingTime: TimeSource {
+final class AdvancedTime: TimeSource {
     private let ahead = Mutex(Duration.zero)
 
     func now() -> Instant { SystemTime().now() + ahead.withLock { $0 } }

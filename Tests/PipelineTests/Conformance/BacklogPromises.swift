@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: backlogs", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: backlogs", .limitedConcurrency, .timeLimit(.ofTest))
 struct BacklogPromises {
     private static func pull(
         _ count: Int,

@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: devices", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: devices", .limitedConcurrency, .timeLimit(.ofTest))
 struct DevicePromises {
     private static func dead(_ user: String, _ device: Device, since: String = "2026-03-01T13:00:00Z") throws
         -> DeadDevice

@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: stored events", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: stored events", .limitedConcurrency, .timeLimit(.ofTest))
 struct EventPromises {
     private static let later = #","deliverAt":"2030-01-01T00:00:00Z""#
 

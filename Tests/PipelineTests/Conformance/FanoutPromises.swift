@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: fan-outs", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: fan-outs", .limitedConcurrency, .timeLimit(.ofTest))
 struct FanoutPromises {
     private static let mine = Claim.fresh
     private static let venue = #"{"topic":"venue:1"}"#

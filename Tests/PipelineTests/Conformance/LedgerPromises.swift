@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: the ledger", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: the ledger", .limitedConcurrency, .timeLimit(.ofTest))
 struct LedgerPromises {
     private static let seconds = Duration.seconds(1)
 

@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: breakers, budgets and holds", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: breakers, budgets and holds", .limitedConcurrency, .timeLimit(.ofTest))
 struct OutletPromises {
     private static func key(_ platform: DevicePlatform? = nil) throws -> BreakerKey {
         BreakerKey(app: try #require(AppID(validating: "drop")), provider: "fcm", platform: platform)

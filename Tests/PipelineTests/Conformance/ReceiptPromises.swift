@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: receipts", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: receipts", .limitedConcurrency, .timeLimit(.ofTest))
 struct ReceiptPromises {
     /// Records a notification and settles its delivery as accepted, sent an hour ago.
     private static func accept(_ fixture: StoreFixture) async throws -> (key: DeliveryKey, sentAt: Timestamp) {

@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: recent pushes", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: recent pushes", .limitedConcurrency, .timeLimit(.ofTest))
 struct RecentPushPromises {
     /// Returns the count, and the age in seconds of the latest push with the key, which is `nil` if there is none.
     private static func ask(

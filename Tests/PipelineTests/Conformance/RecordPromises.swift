@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
-@Suite("Every store: records", .inTurn, .timeLimit(.ofTest))
+@Suite("Every store: records", .limitedConcurrency, .timeLimit(.ofTest))
 struct RecordPromises {
     @Test("a record is written once, despite repeats", arguments: StoreKind.available)
     func duplicates(_ kind: StoreKind) async throws {

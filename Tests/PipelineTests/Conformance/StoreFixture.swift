@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Store
@@ -27,7 +27,7 @@ struct StoreFixture: Sendable {
 
     private enum Place {
         case memory(MemoryStore)
-        case postgres(Bench)
+        case postgres(ServerFixture)
     }
 
     static let lease = Duration.seconds(60)
@@ -35,15 +35,15 @@ struct StoreFixture: Sendable {
     static let device = "sub_0000000000000001"
 
     static func with(_ kind: StoreKind, _ body: (StoreFixture) async throws -> Void) async throws {
-        let catalogs = try Bench.drop()
+        let catalogs = try ServerFixture.drop()
         switch kind {
         case .memory:
             let store = MemoryStore(time: SkippingTime(), usersPerPage: usersPerPage)
             try await body(StoreFixture(store: store, place: .memory(store), catalogs: catalogs))
         case .postgres:
-            try await Bench.withSchema { bench in
-                let store = WorkerStore(pool: bench.pool, lease: lease, usersPerPage: usersPerPage)
-                try await body(StoreFixture(store: store, place: .postgres(bench), catalogs: catalogs))
+            try await ServerFixture.withSchema { servers in
+                let store = WorkerStore(pool: servers.pool, lease: lease, usersPerPage: usersPerPage)
+                try await body(StoreFixture(store: store, place: .postgres(servers), catalogs: catalogs))
             }
         }
     }
@@ -54,10 +54,10 @@ struct StoreFixture: Sendable {
     func pass(_ span: Duration) async throws {
         switch place {
         case .memory(let store): store.time.skip(span)
-        case .postgres(let bench):
+        case .postgres(let servers):
             for (table, columns) in Self.times {
                 let changes = columns.map { "\($0) = \($0) - $1::bigint * interval '1 us'" }.joined(separator: ", ")
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     Statement("UPDATE \(table) SET \(changes)"),
                     [.integer(span.microseconds)]
                 )
@@ -77,8 +77,8 @@ struct StoreFixture: Sendable {
     func now() async throws -> Timestamp {
         switch place {
         case .memory(let store): store.clock
-        case .postgres(let bench):
-            Timestamp(clamping: try await bench.owner.run("SELECT now()", []).instant(0, 0))
+        case .postgres(let servers):
+            Timestamp(clamping: try await servers.owner.run("SELECT now()", []).instant(0, 0))
         }
     }
 
@@ -97,8 +97,8 @@ struct StoreFixture: Sendable {
                     return words.joined(separator: " ")
                 }.sorted()
             }
-        case .postgres(let bench):
-            try await bench.column(
+        case .postgres(let servers):
+            try await servers.column(
                 """
                 SELECT concat_ws(' ', user_id, state, coalesce(reason, '-'), attempts, coalesce(outlet, '-'))
                 FROM deliveries
@@ -120,7 +120,7 @@ struct StoreFixture: Sendable {
     /// Returns an event of the type `system` with further members, such as its audience.
     func event(_ id: String, title: String = "Hei", _ members: String) throws -> Event {
         let json = #"{"id":"\#(id)","app":"drop","eventType":"system","title":"\#(title)","body":"",\#(members)}"#
-        guard case .event(let event) = try submission(json) else { throw BenchError("not an event: \(json)") }
+        guard case .event(let event) = try submission(json) else { throw ServerFixtureError("not an event: \(json)") }
         return event
     }
 
@@ -141,7 +141,7 @@ struct StoreFixture: Sendable {
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         let event = try event(id, title: title, #""to":{"users":[\#(names)]},\#(members)"#)
         guard let rendered = try catalogs[event.app]?.render(event, language: nil).get() else {
-            throw BenchError("no catalogue")
+            throw ServerFixtureError("no catalogue")
         }
         let words = NotificationText(
             event: event,
@@ -189,7 +189,9 @@ struct StoreFixture: Sendable {
             let time = try #require(Timestamp(validating: "2026-03-01T12:00:00Z")) + .seconds(second + number)
             let json =
                 #"{"app":"drop","userId":"\#(user)","eventType":"\#(message.type)","sentAtIso":"\#(time)"\#(message.members)}"#
-            guard case .feed(let update) = try submission(json) else { throw BenchError("not a feed message: \(json)") }
+            guard case .feed(let update) = try submission(json) else {
+                throw ServerFixtureError("not a feed message: \(json)")
+            }
             return FeedEntry(update: update, arrival: arrival)
         }
         _ = try await store.apply(entries)
@@ -230,9 +232,9 @@ struct StoreFixture: Sendable {
                     )
                 )
             }
-        case .postgres(let bench):
+        case .postgres(let servers):
             let `operator` = ActingOperator(name: "ada", because: "a test")
-            _ = try await HoldAdmin(pool: bench.owner).place(scope, by: `operator`)
+            _ = try await HoldAdmin(pool: servers.owner).place(scope, by: `operator`)
         }
     }
 }

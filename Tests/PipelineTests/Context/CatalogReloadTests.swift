@@ -1,4 +1,5 @@
 import BellhopRules
+import IntegrationSupport
 import Pipeline
 import ServiceRuntime
 import Settings
@@ -6,11 +7,10 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Reloaded catalogues",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -33,15 +33,15 @@ struct CatalogReloadTests {
 
     @Test("valid catalogues become active; an invalid one, or a type moved before its bindings, changes nothing")
     func reloads() async throws {
-        try await Bench.withTopology(catalogs: try Self.catalogs()) { bench in
-            let source = CatalogSource(bench.catalogs)
+        try await ServerFixture.withTopology(catalogs: try Self.catalogs()) { servers in
+            let source = CatalogSource(servers.catalogs)
             let found = Mutex<Result<CatalogSet, CatalogFaults>>(.success(try Self.catalogs(label: "B")))
             let metrics = MetricsRegistry()
             let reload = CatalogReload(
                 source: source,
                 read: { try found.withLock { $0 }.get() },
-                bindings: BindingStore(pool: bench.pool),
-                plan: { TopologyPlan(names: bench.names, catalogs: $0, tiers: Bench.tiers) },
+                bindings: BindingStore(pool: servers.pool),
+                plan: { TopologyPlan(names: servers.names, catalogs: $0, tiers: ServerFixture.tiers) },
                 logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
                 metrics: metrics,
                 signals: AsyncStream { $0.finish() }
@@ -55,7 +55,7 @@ struct CatalogReloadTests {
             found.withLock { $0 = .success(moved) }
             await reload.reload()
             #expect(Self.label(source) == "B")
-            try await BindingStore(pool: bench.owner).record(["one.a": .urgent])
+            try await BindingStore(pool: servers.owner).record(["one.a": .urgent])
             await reload.reload()
             #expect(Self.label(source) == "C")
             #expect(metrics.text().contains(#"bellhop_catalog_reloads_total{outcome="accepted"} 2"#))

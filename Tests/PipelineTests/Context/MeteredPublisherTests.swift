@@ -1,27 +1,27 @@
 import AMQP
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 @Suite(
     "Counts of published messages",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )
 struct MeteredPublisherTests {
     @Test("messages without a confirm are counted by outcome, and confirmed messages are not")
     func outcomes() async throws {
-        try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
-            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+        try await ServerFixture.withTopology(catalogs: try ServerFixture.shipped()) { servers in
+            let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test"))
             publisher.start()
             let metrics = MetricsRegistry()
             let watched = MeteredPublisher(publisher, metrics)
-            let nowhere = OutgoingMessage(exchange: bench.names.work, routingKey: "nobody", body: [1])
-            let somewhere = OutgoingMessage(exchange: bench.names.work, routingKey: bench.names.replay, body: [2])
+            let nowhere = OutgoingMessage(exchange: servers.names.work, routingKey: "nobody", body: [1])
+            let somewhere = OutgoingMessage(exchange: servers.names.work, routingKey: servers.names.replay, body: [2])
             let outcomes = await watched.publish([nowhere, somewhere, nowhere])
             #expect(watched.obstacle == nil)
             await watched.close()

@@ -1,14 +1,14 @@
 import AMQP
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 /// A redelivered message is recognised by its content hash, so nothing that a broker changes may affect the hash.
 @Suite(
     "Content hashes of dead letters",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.ofTest)
 )

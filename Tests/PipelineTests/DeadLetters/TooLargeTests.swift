@@ -1,15 +1,15 @@
 import BellhopRules
+import IntegrationSupport
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import AMQP
 @testable import Pipeline
 
 @Suite(
     "Messages that are too large to be published again",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -25,24 +25,24 @@ struct TooLargeTests {
         // Blanks after a complete event: the truncated body alone would be a valid event.
         let event = Array(#"{"id":"big","to":{"user":"u1"},"title":"t","body":"b"}"#.utf8)
         let body = event + Array(repeating: UInt8(ascii: " "), count: 17 << 20)
-        let leavesNothing: @Sendable (Bench) async throws -> Void = { bench in
-            let names = bench.names
-            let waiting = try await BrokerSession.with(try bench.broker, name: "test") { session in
+        let leavesNothing: @Sendable (ServerFixture) async throws -> Void = { servers in
+            let names = servers.names
+            let waiting = try await BrokerSession.with(try servers.broker, name: "test") { session in
                 try (Lane.allCases.map(names.lane) + [names.dead]).map { try session.checkQueue($0)?.messages }
             }
             #expect(waiting == [0, 0, 0, 0])
         }
-        try await Counterpart.run(afterwards: leavesNothing) { counterpart in
-            let (rig, bench) = (counterpart.rig, counterpart.rig.bench)
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run(afterwards: leavesNothing) { peer in
+            let (pipeline, servers) = (peer.pipeline, peer.pipeline.servers)
+            try await peer.register([("u1", "t1")])
             let publisher = Publisher(
-                PublisherOptions(broker: try bench.broker, name: "test, large", bodyLimit: 32 << 20)
+                PublisherOptions(broker: try servers.broker, name: "test, large", bodyLimit: 32 << 20)
             )
             publisher.start()
             var taken = 0
             for _ in 0..<2 {
                 let message = OutgoingMessage(
-                    exchange: bench.names.events,
+                    exchange: servers.names.events,
                     routingKey: "drop.transaction_complete",
                     properties: MessageProperties(),
                     body: body
@@ -54,10 +54,10 @@ struct TooLargeTests {
                 }
             }
             #expect(taken == 0 || taken == 2)
-            try await counterpart.publish(["good"], to: ["u1"])
-            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
-            try await rig.wait(for: taken, "SELECT count(*) FROM dead_letters WHERE reason = 'too-large'")
-            let letters = try await bench.column(
+            try await peer.publish(["good"], to: ["u1"])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
+            try await pipeline.wait(for: taken, "SELECT count(*) FROM dead_letters WHERE reason = 'too-large'")
+            let letters = try await servers.column(
                 """
                 SELECT concat_ws('|', error, octet_length(body), properties->'bodyCut'->>'bytes',
                                  properties->'bodyCut'->>'sha256')
@@ -67,7 +67,7 @@ struct TooLargeTests {
             let cut = BodyTruncation(of: body)
             let words = "the body has \(body.count) bytes, the limit is 262144|262144|\(body.count)|\(cut.sha256)"
             #expect(letters == Array(repeating: words, count: taken))
-            let notifications = try await bench.count("SELECT count(*) FROM notifications")
+            let notifications = try await servers.count("SELECT count(*) FROM notifications")
             #expect(notifications == 1)
             await publisher.close()
         }

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import Store
 import Testing
-import Workbench
 
 @testable import Pipeline
 
@@ -11,7 +11,7 @@ struct TranslationTests {
     private let reader: Recipient
 
     init() throws {
-        catalogs = try Bench.shipped()
+        catalogs = try ServerFixture.shipped()
         var reader = Recipient()
         reader.locale = LanguageTag(validating: "nb")
         self.reader = reader
@@ -23,7 +23,7 @@ struct TranslationTests {
             #"{"id":"1","app":"venues","eventType":"opportunity","to":{"user":"u"},"data":{"venue":"\#(venue)","offer":"-"}}"#
         let envelope = InboundEnvelope(body: Array(body.utf8), source: .elsewhere)
         guard case .event(let event) = try SubmissionParser(catalogs).parse(envelope).get() else {
-            throw BenchError("no event")
+            throw ServerFixtureError("no event")
         }
         return try RenderedEvent.read(event, catalogs, at: Timestamp(clamping: 0)).get().words(ContentHash(of: event))
     }

@@ -1,10 +1,10 @@
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
@@ -17,7 +17,7 @@ struct DispositionTests {
         let source = Mutex(SeededChance(1))
         let chance = RandomSource { source.withLock { $0.next() } }
         let lines = try (0..<8).map { try Answered(person: "u", verdict: Self.later).shipment($0, .fcm) }
-        guard case .push(let message) = lines[0].payload else { throw BenchError("no push") }
+        guard case .push(let message) = lines[0].payload else { throw ServerFixtureError("no push") }
         let digest = OutgoingDelivery(lines[0], with: Array(lines.dropFirst()), message: message)
         var waits: Set<Duration?> = []
         for _ in 0..<64 {

@@ -1,17 +1,17 @@
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 @Suite(
     "Leases",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -32,11 +32,12 @@ struct LeaseTests {
 
     private static let app = AppID(validating: "drop")
 
-    private static func shipment(_ index: Int, under lease: Lease?, _ bench: Bench) throws -> OutgoingDelivery {
+    private static func shipment(_ index: Int, under lease: Lease?, _ servers: ServerFixture) throws -> OutgoingDelivery
+    {
         let json = #"{"id":"e\#(index)","app":"drop","eventType":"system","to":{"user":"u"},"title":"Hei","body":""}"#
-        guard case .event(let event) = try bench.submission(json), let catalog = bench.catalogs[event.app],
+        guard case .event(let event) = try servers.submission(json), let catalog = servers.catalogs[event.app],
             let type = catalog[event.type]
-        else { throw BenchError("not an event") }
+        else { throw ServerFixtureError("not an event") }
         let content = NotificationContent(
             event: event,
             rendered: try catalog.render(event, language: nil).get(),
@@ -74,13 +75,13 @@ struct LeaseTests {
 
     @Test("a push that waits for its window until its lease is nearly over is not sent, and returns its place")
     func slowWindow() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let app = try #require(Self.app)
             let taker = Taker()
-            let store = WorkerStore(pool: bench.pool, lease: .seconds(60))
+            let store = WorkerStore(pool: servers.pool, lease: .seconds(60))
             let senders = OutletDirectory([app: [.fcm: taker]], prefetch: [:])
             let span = Duration.milliseconds(20)
-            let ladder = RetryLadder(tiers: Bench.tiers, limit: 3)
+            let ladder = RetryLadder(tiers: ServerFixture.tiers, limit: 3)
             let dispatcher = Dispatcher(
                 senders: senders,
                 breakers: CircuitBreakers(
@@ -99,8 +100,8 @@ struct LeaseTests {
             let window = try #require(senders.outlet(OutletKey(app: app, provider: .fcm))).window
             let far = ContinuousClock.now + .seconds(3600)
             let all = await window.acquire(Array(0..<20), for: .urgent, until: far, patience: .zero)
-            let shipments = try [old, young, nil].enumerated().map { try Self.shipment($0, under: $1, bench) }
-            let ends = Ends()
+            let shipments = try [old, young, nil].enumerated().map { try Self.shipment($0, under: $1, servers) }
+            let ends = RecordedOutcomes()
             async let sent: Void = dispatcher.send(shipments, lane: .normal) { dispositions in
                 ends.add(dispositions)
             }
@@ -127,7 +128,7 @@ struct LeaseTests {
 }
 
 /// The outcomes of deliveries, by the positions of their messages: the reason, or the state if there is none.
-private final class Ends: Sendable {
+private final class RecordedOutcomes: Sendable {
     private let state = Mutex<[Int: String]>([:])
 
     var reasons: [Int: String] { state.withLock { $0 } }

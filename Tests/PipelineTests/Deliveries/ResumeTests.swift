@@ -1,16 +1,16 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Sandbox
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 @Suite(
     "Resumes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -20,37 +20,37 @@ import Workbench
 struct ResumeTests {
     @Test("a resume that meets a locked row waits for it, and the push is sent soon after the lock has ended")
     func lockedRow() async throws {
-        try await Counterpart.run { counterpart in
-            let rig = counterpart.rig
-            try await counterpart.register([("u1", "t1")])
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
-            try await RowLock.hold(on: rig.bench, "SELECT FROM ledger FOR UPDATE") {
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
+            try await RowLock.hold(on: pipeline.servers, "SELECT FROM ledger FOR UPDATE") {
                 // Its resume arrives when it is due, and again.
-                try await rig.wait(
+                try await pipeline.wait(
                     for: 1,
                     "SELECT count(*) FROM deliveries WHERE due_at < now() - interval '3 s'"
                 )
             }
-            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
-            #expect(try await counterpart.ledger() == ["u1|delivered|2"])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
+            #expect(try await peer.ledger() == ["u1|delivered|2"])
         }
     }
 
     @Test("a resume after a redelivery waits for a retrying delivery that is not due yet, and sends it")
     func heir() async throws {
-        try await Counterpart.run { counterpart in
-            let rig = counterpart.rig
-            try await counterpart.register([("u1", "t1")])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.waitUntilSettled(1)
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.waitUntilSettled(1)
             // The state that a worker leaves if it dies before it publishes the resume.
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 "UPDATE deliveries SET state = 'retrying', due_at = now() + interval '3 s'",
                 []
             )
-            let id = try #require(try await rig.bench.column("SELECT id FROM notifications").first ?? nil)
+            let id = try #require(try await pipeline.servers.column("SELECT id FROM notifications").first ?? nil)
             let key = NotificationKey(
                 recipient: UserKey(
                     app: try #require(AppID(validating: "drop")),
@@ -58,47 +58,47 @@ struct ResumeTests {
                 ),
                 notification: try #require(NotificationID(validating: id))
             )
-            try await rig.publish(
+            try await pipeline.publish(
                 ResumeMessage.messages(for: [key], areHeirs: true).map { resume in
                     OutgoingMessage(
-                        exchange: rig.bench.names.work,
-                        routingKey: rig.bench.names.resume(.normal),
+                        exchange: pipeline.servers.names.work,
+                        routingKey: pipeline.servers.names.resume(.normal),
                         properties: MessageProperties(contentType: "application/json"),
                         body: resume.body
                     )
                 }
             )
-            try await counterpart.waitUntilSettled(1)
-            #expect(try await counterpart.ledger() == ["u1|delivered|2"])
+            try await peer.waitUntilSettled(1)
+            #expect(try await peer.ledger() == ["u1|delivered|2"])
         }
     }
 
     @Test("a resume in the form of a newer release is a dead letter, and the deliveries that it names are still sent")
     func newerForm() async throws {
-        try await Counterpart.run { counterpart in
-            let rig = counterpart.rig
-            try await counterpart.register([("u1", "t1")])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.waitUntilSettled(1)
+        try await ProviderPeer.run { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.waitUntilSettled(1)
             // The state that a newer worker leaves after it has scheduled another attempt.
-            _ = try await rig.bench.owner.run("UPDATE deliveries SET state = 'retrying', due_at = now()", [])
-            let id = try #require(try await rig.bench.column("SELECT id FROM notifications").first ?? nil)
+            _ = try await pipeline.servers.owner.run("UPDATE deliveries SET state = 'retrying', due_at = now()", [])
+            let id = try #require(try await pipeline.servers.column("SELECT id FROM notifications").first ?? nil)
             let body = #"{"version":2,"notifications":[{"app":"drop","user":"u1","id":"\#(id)"}]}"#
-            try await rig.publish([
+            try await pipeline.publish([
                 OutgoingMessage(
-                    exchange: rig.bench.names.work,
-                    routingKey: rig.bench.names.resume(.normal),
+                    exchange: pipeline.servers.names.work,
+                    routingKey: pipeline.servers.names.resume(.normal),
                     properties: MessageProperties(contentType: "application/json"),
                     body: Array(body.utf8)
                 )
             ])
-            try await rig.wait(
+            try await pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM dead_letters WHERE stage = 'resume' AND reason = 'newer-message'"
             )
-            try await rig.bench.pass("10 min", since: "due_at", in: "ledger")
-            try await counterpart.waitUntilSettled(1)
-            let ledger = try await counterpart.ledger()
+            try await pipeline.servers.pass("10 min", since: "due_at", in: "ledger")
+            try await peer.waitUntilSettled(1)
+            let ledger = try await peer.ledger()
             #expect(ledger == ["u1|delivered|2"])
         }
     }

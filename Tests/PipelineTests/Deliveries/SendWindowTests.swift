@@ -1,10 +1,10 @@
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
-@Suite("Windows of providers", .inTurn, .timeLimit(.ofTest))
+@Suite("Windows of providers", .limitedConcurrency, .timeLimit(.ofTest))
 struct SendWindowTests {
     private static var far: ContinuousClock.Instant { .now + .seconds(3600) }
     private static let patient = Duration.seconds(3600)

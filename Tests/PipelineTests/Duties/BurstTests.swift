@@ -1,12 +1,12 @@
 import BellhopRules
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Bursts and caps",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -18,30 +18,33 @@ struct BurstTests {
 
     @Test("of several events within the window, the first is sent immediately, and the newest at the window's end")
     func burst() async throws {
-        let catalogs = try Bench.shipped(
+        let catalogs = try ServerFixture.shipped(
             "drop",
             replacing: "    transaction_complete: {",
             with: #"    transaction_complete: { burst: { window: "1h" },"#
         )
-        try await Counterpart.run(catalogs: catalogs) { counterpart in
-            let rig = counterpart.rig
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run(catalogs: catalogs) { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
             for (place, event) in ["e1", "e2", "e3"].enumerated() {
-                try await counterpart.publish([event], to: ["u1"], more: Self.key)
-                try await rig.wait(for: place + 1, "SELECT count(*) FROM deliveries")
+                try await peer.publish([event], to: ["u1"], more: Self.key)
+                try await pipeline.wait(for: place + 1, "SELECT count(*) FROM deliveries")
             }
-            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "e1|u1|android|delivered", "e2|u1|android|deferred|burst", "e3|u1|android|deferred|burst",
                 ]
             )
             let ends = "SELECT count(DISTINCT due_at) FROM deliveries WHERE state = 'deferred'"
-            #expect(try await rig.bench.count(ends) == 1)
-            _ = try await rig.bench.owner.run("UPDATE deliveries SET due_at = now() WHERE state = 'deferred'", [])
-            try await counterpart.waitUntilSettled(3)
+            #expect(try await pipeline.servers.count(ends) == 1)
+            _ = try await pipeline.servers.owner.run(
+                "UPDATE deliveries SET due_at = now() WHERE state = 'deferred'",
+                []
+            )
+            try await peer.waitUntilSettled(3)
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "e1|u1|android|delivered", "e2|u1|android|suppressed|superseded", "e3|u1|android|delivered",
                 ]
             )
@@ -50,20 +53,24 @@ struct BurstTests {
 
     @Test("events beyond the cap of low priority are gathered for the digest")
     func cap() async throws {
-        let text = try Bench.changed("drop", replacing: "  digest: {", with: "  cap: { perHour: 2 },\n  digest: {")
+        let text = try ServerFixture.changed(
+            "drop",
+            replacing: "  digest: {",
+            with: "  cap: { perHour: 2 },\n  digest: {"
+        )
         let uncollected = text.replacing(#"      priority: "low","#, with: #"      priority: "low", digest: false,"#)
         let catalogs = try CatalogSet.load(files: [("drop.json5", Array(uncollected.utf8))]).get()
-        try await Counterpart.run(catalogs: catalogs) { counterpart in
-            let rig = counterpart.rig
-            try await counterpart.register([("u1", "t1")])
-            try await counterpart.feed("u1", #""preferences":{"eventToggles":{"promotional":true}}"#)
+        try await ProviderPeer.run(catalogs: catalogs) { peer in
+            let pipeline = peer.pipeline
+            try await peer.register([("u1", "t1")])
+            try await peer.feed("u1", #""preferences":{"eventToggles":{"promotional":true}}"#)
             for (place, event) in ["e1", "e2", "e3"].enumerated() {
-                try await counterpart.publish([event], to: ["u1"], type: "promotional")
-                try await rig.wait(for: place + 1, "SELECT count(*) FROM deliveries")
+                try await peer.publish([event], to: ["u1"], type: "promotional")
+                try await pipeline.wait(for: place + 1, "SELECT count(*) FROM deliveries")
             }
-            try await counterpart.waitUntilSettled(2)
+            try await peer.waitUntilSettled(2)
             let waiting = "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'digest'"
-            #expect(try await rig.bench.count(waiting) == 1)
+            #expect(try await pipeline.servers.count(waiting) == 1)
         }
     }
 }

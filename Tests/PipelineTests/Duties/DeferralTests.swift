@@ -1,14 +1,14 @@
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Pipeline
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Deferred deliveries",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -24,33 +24,33 @@ struct DeferralTests {
     }
 
     /// Returns the ledger as text, one line for each delivery.
-    private static func ledger(_ counterpart: Counterpart) async throws -> [String?] {
-        try await counterpart.rig.bench.column(
+    private static func ledger(_ peer: ProviderPeer) async throws -> [String?] {
+        try await peer.pipeline.servers.column(
             "SELECT concat_ws('|', user_id, state, reason) FROM deliveries ORDER BY user_id, notification_id, target"
         )
     }
 
-    private static func feed(_ counterpart: Counterpart, _ words: String, _ kind: String, until sql: String)
+    private static func feed(_ peer: ProviderPeer, _ words: String, _ kind: String, until sql: String)
         async throws
     {
-        let rig = counterpart.rig
-        try await rig.publish([rig.event(words, key: "drop.\(kind)")])
-        try await rig.wait(for: 1, sql)
+        let pipeline = peer.pipeline
+        try await pipeline.publish([pipeline.event(words, key: "drop.\(kind)")])
+        try await pipeline.wait(for: 1, sql)
     }
 
     @Test("a push in quiet hours waits for their end, and the rules run again when it is due")
     func quietHours() async throws {
-        try await Counterpart.run { counterpart in
-            let bench = counterpart.rig.bench
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run { peer in
+            let servers = peer.pipeline.servers
+            try await peer.register([("u1", "t1")])
             try await Self.feed(
-                counterpart,
+                peer,
                 Self.quietNow(),
                 "recipient.upserted",
                 until: "SELECT count(*) FROM notification_preferences"
             )
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.rig.wait(
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.pipeline.wait(
                 for: 1,
                 """
                 SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'quiet-hours'
@@ -59,108 +59,108 @@ struct DeferralTests {
                 """
             )
             // It is due while quiet hours last: it is deferred again, and nothing is sent.
-            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
-            try await counterpart.rig.wait(
+            _ = try await servers.owner.run("UPDATE deliveries SET due_at = now()", [])
+            try await peer.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND due_at > now() + interval '1 hour'"
             )
-            #expect(counterpart.sandbox.received(.fcm).isEmpty)
+            #expect(peer.sandbox.received(.fcm).isEmpty)
             try await Self.feed(
-                counterpart,
+                peer,
                 #"{"userId":"u1","preferences":{"quietHours":{"enabled":false}}}"#,
                 "recipient.upserted",
                 until:
                     "SELECT count(*) FROM notification_preferences WHERE preferences -> 'quietHours' ->> 'enabled' = 'false'"
             )
-            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
-            try await counterpart.waitUntilSettled(1)
-            #expect(try await counterpart.ledger() == ["u1|delivered|1"])
-            #expect(counterpart.sandbox.received(.fcm).count == 1)
+            _ = try await servers.owner.run("UPDATE deliveries SET due_at = now()", [])
+            try await peer.waitUntilSettled(1)
+            #expect(try await peer.ledger() == ["u1|delivered|1"])
+            #expect(peer.sandbox.received(.fcm).count == 1)
         }
     }
 
     @Test("a device registered while a push waits gets it too, and one registered after the send does not")
     func lateDevices() async throws {
-        try await Counterpart.run { counterpart in
-            let bench = counterpart.rig.bench
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run { peer in
+            let servers = peer.pipeline.servers
+            try await peer.register([("u1", "t1")])
             try await Self.feed(
-                counterpart,
+                peer,
                 Self.quietNow(),
                 "recipient.upserted",
                 until: "SELECT count(*) FROM notification_preferences"
             )
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'deferred'")
-            try await counterpart.register("u1", "android", token: "t2")
-            try await counterpart.rig.wait(
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'deferred'")
+            try await peer.register("u1", "android", token: "t2")
+            try await peer.pipeline.wait(
                 for: 2,
                 "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND due_at = (SELECT min(due_at) FROM deliveries)"
             )
             try await Self.feed(
-                counterpart,
+                peer,
                 #"{"userId":"u1","preferences":{"quietHours":{"enabled":false}}}"#,
                 "recipient.upserted",
                 until:
                     "SELECT count(*) FROM notification_preferences WHERE preferences -> 'quietHours' ->> 'enabled' = 'false'"
             )
-            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
-            try await counterpart.waitUntilSettled(2)
-            #expect(counterpart.arrivals.values.sorted() == [2], "one notification, on two devices")
-            try await counterpart.register("u1", "android", token: "t3")
-            let lines = try await bench.count("SELECT count(*) FROM deliveries")
+            _ = try await servers.owner.run("UPDATE deliveries SET due_at = now()", [])
+            try await peer.waitUntilSettled(2)
+            #expect(peer.arrivals.values.sorted() == [2], "one notification, on two devices")
+            try await peer.register("u1", "android", token: "t3")
+            let lines = try await servers.count("SELECT count(*) FROM deliveries")
             #expect(lines == 2)
         }
     }
 
     @Test("a notification that the user has read, or that a later one has replaced by its collapse key, is not pushed")
     func overtaken() async throws {
-        try await Counterpart.run { counterpart in
-            let bench = counterpart.rig.bench
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run { peer in
+            let servers = peer.pipeline.servers
+            try await peer.register([("u1", "t1")])
             try await Self.feed(
-                counterpart,
+                peer,
                 Self.quietNow(),
                 "recipient.upserted",
                 until: "SELECT count(*) FROM notification_preferences"
             )
-            try await counterpart.publish(["old"], to: ["u1"], more: #","collapseKey":"score""#)
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM notifications")
-            try await counterpart.publish(["new"], to: ["u1"], more: #","collapseKey":"score""#)
-            try await counterpart.publish(["read"], to: ["u1"])
-            try await counterpart.rig.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'deferred'")
-            _ = try await bench.owner.run("UPDATE notifications SET read_at = now() WHERE event_id = 'read'", [])
-            _ = try await bench.owner.run(
+            try await peer.publish(["old"], to: ["u1"], more: #","collapseKey":"score""#)
+            try await peer.pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await peer.publish(["new"], to: ["u1"], more: #","collapseKey":"score""#)
+            try await peer.publish(["read"], to: ["u1"])
+            try await peer.pipeline.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'deferred'")
+            _ = try await servers.owner.run("UPDATE notifications SET read_at = now() WHERE event_id = 'read'", [])
+            _ = try await servers.owner.run(
                 "UPDATE notification_preferences SET preferences = jsonb_set(preferences, '{quietHours,enabled}', 'false')",
                 []
             )
-            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
-            try await counterpart.waitUntilSettled(3)
-            let words = try await bench.column(
+            _ = try await servers.owner.run("UPDATE deliveries SET due_at = now()", [])
+            try await peer.waitUntilSettled(3)
+            let words = try await servers.column(
                 """
                 SELECT concat_ws('|', n.event_id, d.state, d.reason)
                 FROM deliveries d JOIN notifications n ON n.id = d.notification_id ORDER BY 1
                 """
             )
             #expect(words == ["new|delivered", "old|suppressed|superseded", "read|suppressed|already-read"])
-            #expect(counterpart.sandbox.received(.fcm).count == 1)
+            #expect(peer.sandbox.received(.fcm).count == 1)
         }
     }
 
     @Test("an event that expires before the end of quiet hours does not wait for it")
     func expiryBeatsWaiting() async throws {
-        try await Counterpart.run { counterpart in
-            try await counterpart.register([("u1", "t1")])
+        try await ProviderPeer.run { peer in
+            try await peer.register([("u1", "t1")])
             try await Self.feed(
-                counterpart,
+                peer,
                 Self.quietNow(),
                 "recipient.upserted",
                 until: "SELECT count(*) FROM notification_preferences"
             )
             let soon = Timestamp(clamping: SystemTime().now().microseconds + 1_800_000_000)
-            try await counterpart.publish(["e1"], to: ["u1"], more: #","expiresAt":"\#(soon)""#)
-            try await counterpart.waitUntilSettled(1)
-            #expect(try await Self.ledger(counterpart) == ["u1|expired|expired-before-sending"])
+            try await peer.publish(["e1"], to: ["u1"], more: #","expiresAt":"\#(soon)""#)
+            try await peer.waitUntilSettled(1)
+            #expect(try await Self.ledger(peer) == ["u1|expired|expired-before-sending"])
         }
     }
 }

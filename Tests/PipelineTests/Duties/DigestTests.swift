@@ -1,11 +1,11 @@
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Digests",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -14,37 +14,37 @@ import Workbench
 )
 struct DigestTests {
     /// Registers users who want offers, with a device each; a catalogue's low priority is silent otherwise.
-    private static func gather(_ counterpart: Counterpart, _ users: [String], events: Int) async throws {
-        let rig = counterpart.rig
-        try await counterpart.register(users.map { ($0, "token-\($0)") })
-        try await rig.publish(
+    private static func gather(_ peer: ProviderPeer, _ users: [String], events: Int) async throws {
+        let pipeline = peer.pipeline
+        try await peer.register(users.map { ($0, "token-\($0)") })
+        try await pipeline.publish(
             users.map { user in
-                rig.event(
+                pipeline.event(
                     #"{"userId":"\#(user)","preferences":{"eventToggles":{"promotional":true}}}"#,
                     key: "drop.recipient.upserted"
                 )
             }
         )
-        try await rig.wait(for: users.count, "SELECT count(*) FROM notification_preferences")
+        try await pipeline.wait(for: users.count, "SELECT count(*) FROM notification_preferences")
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         for event in 0..<events {
-            try await rig.publish([
-                rig.event(
+            try await pipeline.publish([
+                pipeline.event(
                     #"{"id":"e\#(event)","to":{"users":[\#(names)]},"title":"Tilbud \#(event)","body":"Bare i dag"}"#,
                     key: "drop.promotional"
                 )
             ])
-            try await rig.wait(for: (event + 1) * users.count, "SELECT count(*) FROM notifications")
+            try await pipeline.wait(for: (event + 1) * users.count, "SELECT count(*) FROM notifications")
         }
-        try await rig.wait(
+        try await pipeline.wait(
             for: events * users.count,
             "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'digest' AND due_at > now()"
         )
     }
 
     /// Makes every digest due.
-    private static func strike(_ counterpart: Counterpart) async throws {
-        _ = try await counterpart.rig.bench.owner.run(
+    private static func strike(_ peer: ProviderPeer) async throws {
+        _ = try await peer.pipeline.servers.owner.run(
             """
             UPDATE deliveries SET due_at = now(),
                 decision = decision || jsonb_build_object('digest', to_char(now() AT TIME ZONE 'UTC' - interval '1 s',
@@ -57,15 +57,15 @@ struct DigestTests {
 
     @Test("each user gets one push with the count and the newest notification, and the ledger marks all of them")
     func together() async throws {
-        try await Counterpart.run { counterpart in
-            try await Self.gather(counterpart, ["u1", "u2"], events: 4)
-            _ = try await counterpart.rig.bench.owner.run(
+        try await ProviderPeer.run { peer in
+            try await Self.gather(peer, ["u1", "u2"], events: 4)
+            _ = try await peer.pipeline.servers.owner.run(
                 "UPDATE notifications SET read_at = now() WHERE user_id = 'u2' AND event_id = 'e3'",
                 []
             )
-            try await Self.strike(counterpart)
-            try await counterpart.waitUntilSettled(8)
-            let received = counterpart.sandbox.received(.fcm)
+            try await Self.strike(peer)
+            try await peer.waitUntilSettled(8)
+            let received = peer.sandbox.received(.fcm)
             #expect(received.count == 2)
             #expect(received.allSatisfy { $0.refused == nil })
             let words = received.compactMap { $0.body["message"]?["notification"] }
@@ -74,7 +74,7 @@ struct DigestTests {
             let bodies = words.compactMap { $0["body"]?.string }
             #expect(bodies.contains { $0.hasPrefix("Tilbud 3, Tilbud 2, Tilbud 1") })
             #expect(bodies.contains { $0.hasPrefix("Tilbud 2, Tilbud 1, Tilbud 0") })
-            let states = try await counterpart.rig.bench.column(
+            let states = try await peer.pipeline.servers.column(
                 "SELECT concat_ws('|', state, reason, count(*)) FROM deliveries GROUP BY state, reason ORDER BY 1"
             )
             #expect(states == ["delivered|7", "suppressed|already-read|1"])
@@ -90,24 +90,24 @@ struct DigestTests {
 
     @Test("a digest that the provider cannot accept now is repeated as a whole, under the same tag")
     func repeated() async throws {
-        try await Counterpart.run { counterpart in
-            try await Self.gather(counterpart, ["u1"], events: 3)
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
-            try await Self.strike(counterpart)
-            try await counterpart.waitUntilSettled(3)
-            #expect(try await counterpart.ledger() == ["u1|delivered|2", "u1|delivered|2", "u1|delivered|2"])
-            #expect(counterpart.arrivals.values.map { $0 } == [2])
+        try await ProviderPeer.run { peer in
+            try await Self.gather(peer, ["u1"], events: 3)
+            peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            try await Self.strike(peer)
+            try await peer.waitUntilSettled(3)
+            #expect(try await peer.ledger() == ["u1|delivered|2", "u1|delivered|2", "u1|delivered|2"])
+            #expect(peer.arrivals.values.map { $0 } == [2])
         }
     }
 
     @Test("no digest is sent if the user has read all of its notifications before")
     func allRead() async throws {
-        try await Counterpart.run { counterpart in
-            try await Self.gather(counterpart, ["u1"], events: 2)
-            _ = try await counterpart.rig.bench.owner.run("UPDATE notifications SET read_at = now()", [])
-            try await Self.strike(counterpart)
-            try await counterpart.waitUntilSettled(2)
-            #expect(counterpart.sandbox.received(.fcm).isEmpty)
+        try await ProviderPeer.run { peer in
+            try await Self.gather(peer, ["u1"], events: 2)
+            _ = try await peer.pipeline.servers.owner.run("UPDATE notifications SET read_at = now()", [])
+            try await Self.strike(peer)
+            try await peer.waitUntilSettled(2)
+            #expect(peer.sandbox.received(.fcm).isEmpty)
         }
     }
 }

@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
@@ -7,11 +8,10 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Release of due deliveries",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -21,9 +21,9 @@ import Workbench
 struct DueDeliveryDutyTests {
     @Test("an urgent delivery that falls due among 30,000 digests is released before most of them")
     func urgentAmongDigests() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             // The rows of all users in turn, so that the oldest thousand include all of them.
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 WITH readers AS (
                     INSERT INTO people (app, user_id) SELECT 'drop', 'u' || u FROM generate_series(1, 500) AS u
@@ -37,28 +37,28 @@ struct DueDeliveryDutyTests {
             )
             try await RunningDuty.with(
                 { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
-                on: bench
+                on: servers
             ) {
                 let handed = "SELECT count(*) FROM deliveries WHERE urgency = 2 AND state = 'pending'"
-                try await eventually("the first digests are handed over") { try await bench.count(handed) > 0 }
-                _ = try await bench.owner.run(
+                try await eventually("the first digests are handed over") { try await servers.count(handed) > 0 }
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
                     VALUES ('drop', 'hurry', 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0)
                     """,
                     []
                 )
-                let before = try await bench.count(handed)
+                let before = try await servers.count(handed)
                 try await eventually("the urgent one is handed over") {
-                    try await bench.count("SELECT count(*) FROM deliveries WHERE urgency = 0 AND state = 'pending'")
+                    try await servers.count("SELECT count(*) FROM deliveries WHERE urgency = 0 AND state = 'pending'")
                         == 1
                 }
-                let after = try await bench.count(handed)
+                let after = try await servers.count(handed)
                 // Two turns of a thousand may come first, the current one and one during this poll, as well as slow
                 // polls of the test.
                 #expect(after - before <= 5_000)
-                let queue = bench.names.resume(.urgent)
-                let broker = try bench.broker
+                let queue = servers.names.resume(.urgent)
+                let broker = try servers.broker
                 try await eventually("its resume is in the urgent lane") {
                     let counts = try await BrokerSession.with(broker, name: "test") { try $0.checkQueue(queue) }
                     return counts?.messages == 1
@@ -68,8 +68,8 @@ struct DueDeliveryDutyTests {
     }
 
     /// Inserts rows of `count` users that are due now.
-    private static func lines(_ count: Int, of users: String = "u", in bench: Bench) async throws {
-        _ = try await bench.owner.run(
+    private static func lines(_ count: Int, of users: String = "u", in servers: ServerFixture) async throws {
+        _ = try await servers.owner.run(
             """
             INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
             SELECT 'drop', $2::text || n, 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0
@@ -79,9 +79,9 @@ struct DueDeliveryDutyTests {
         )
     }
 
-    private static func expectResume(in bench: Bench) async throws {
-        let queue = bench.names.resume(.urgent)
-        let broker = try bench.broker
+    private static func expectResume(in servers: ServerFixture) async throws {
+        let queue = servers.names.resume(.urgent)
+        let broker = try servers.broker
         try await eventually("its resume is in the urgent lane") {
             let counts = try await BrokerSession.with(broker, name: "test") { try $0.checkQueue(queue) }
             return (counts?.messages ?? 0) > 0
@@ -94,28 +94,28 @@ struct DueDeliveryDutyTests {
     private static func withLostRelease(
         refusing: Bool,
         at time: any TimeSource = SystemTime(),
-        _ body: @escaping @Sendable (Bench, TCPProxy) async throws -> Void
+        _ body: @escaping @Sendable (ServerFixture, TCPProxy) async throws -> Void
     ) async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let (proxy, url) = try TCPProxy.beforeDatabase()
             defer { proxy.stop() }
-            try await lines(3, in: bench)
+            try await lines(3, in: servers)
             var options = PoolOptions(url: try DatabaseURL(url))
-            options.setUp = bench.namespace.setUp(as: .worker)
+            options.setUp = servers.namespace.setUp(as: .worker)
             let pool = PostgresPool(options)
             // The rate identifies the statement: it is its limit.
             proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1], refusing: refusing)
             try await RunningDuty.with(
                 { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
-                on: bench,
+                on: servers,
                 at: time,
                 pool: pool
             ) {
                 try await eventually("they are taken") {
-                    try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3
+                    try await servers.count("SELECT count(*) FROM deliveries WHERE state = 'pending'") == 3
                 }
-                try await body(bench, proxy)
-                try await expectResume(in: bench)
+                try await body(servers, proxy)
+                try await expectResume(in: servers)
                 #expect(proxy.connectionCount > 1)
             }
             await pool.close()
@@ -128,19 +128,19 @@ struct DueDeliveryDutyTests {
     )
     func lostAnswer(isAwayForMinutes: Bool) async throws {
         let time = ShiftedTime()
-        try await Self.withLostRelease(refusing: isAwayForMinutes, at: time) { bench, proxy in
+        try await Self.withLostRelease(refusing: isAwayForMinutes, at: time) { servers, proxy in
             guard isAwayForMinutes else { return }
             time.shift(by: .seconds(120))
-            _ = try await bench.owner.run("UPDATE ledger SET due_at = due_at - interval '2 min'")
+            _ = try await servers.owner.run("UPDATE ledger SET due_at = due_at - interval '2 min'")
             proxy.refuse(false)
         }
     }
 
     @Test("a lost release on which the database fails stops no other release")
     func failingSearch() async throws {
-        try await Self.withLostRelease(refusing: true) { bench, proxy in
-            try await bench.damage("OLD.state = 'p'", of: "ledger", at: "UPDATE")
-            try await Self.lines(1, of: "late", in: bench)
+        try await Self.withLostRelease(refusing: true) { servers, proxy in
+            try await servers.damage("OLD.state = 'p'", of: "ledger", at: "UPDATE")
+            try await Self.lines(1, of: "late", in: servers)
             proxy.refuse(false)
         }
     }
@@ -167,21 +167,21 @@ struct DueDeliveryDutyTests {
 
     @Test("the delivery that a dead worker had claimed is released when its lease ends")
     func deadWorker() async throws {
-        try await Bench.withTopology { bench in
-            let number = try await ClaimantBook(pool: bench.pool).enrol()
-            try await Self.lines(1, in: bench)
-            _ = try await bench.owner.run(
+        try await ServerFixture.withTopology { servers in
+            let number = try await ClaimantBook(pool: servers.pool).enrol()
+            try await Self.lines(1, in: servers)
+            _ = try await servers.owner.run(
                 "UPDATE ledger SET state = 's', claim = ($1::bigint << 40) + 7, due_at = now() + interval '1 s'",
                 [.integer(number)]
             )
             try await RunningDuty.with(
                 { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
-                on: bench,
+                on: servers,
                 at: QuickTime()
             ) {
-                try await Self.expectResume(in: bench)
+                try await Self.expectResume(in: servers)
             }
-            #expect(try await bench.column("SELECT state FROM deliveries") == ["sending"])
+            #expect(try await servers.column("SELECT state FROM deliveries") == ["sending"])
         }
     }
 }

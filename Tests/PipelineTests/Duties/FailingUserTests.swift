@@ -1,17 +1,17 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Postgres
 
 @Suite(
     "Users on whose rows the server fails, among others",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -86,58 +86,58 @@ struct FailingUserTests {
         ),
     ]
 
-    private static func messages(in queue: String, of bench: Bench) async throws -> Int {
-        let broker = try bench.broker
+    private static func messages(in queue: String, of servers: ServerFixture) async throws -> Int {
+        let broker = try servers.broker
         return Int(try await BrokerSession.with(broker, name: "test") { try $0.checkQueue(queue) }?.messages ?? 0)
     }
 
     @Test("one user's row on which the server fails delays no other user", arguments: cases)
     func damaged(_ duty: Case) async throws {
-        try await Bench.withTopology { bench in
-            _ = try await bench.owner.run(duty.work)
+        try await ServerFixture.withTopology { servers in
+            _ = try await servers.owner.run(duty.work)
             // A trigger's condition may contain no query.
-            let failing = try await bench.column("SELECT number::text FROM people WHERE user_id = 'u7'")
+            let failing = try await servers.column("SELECT number::text FROM people WHERE user_id = 'u7'")
             let first = failing.first ?? nil
             let number = try #require(first)
             let condition = duty.failing.replacing("number", with: number)
-            try await bench.damage("OLD.\(condition)", of: duty.table, at: "UPDATE")
+            try await servers.damage("OLD.\(condition)", of: duty.table, at: "UPDATE")
             let metrics = MetricsRegistry()
-            try await RunningDuty.with(duty.duty, on: bench, metrics: metrics) {
+            try await RunningDuty.with(duty.duty, on: servers, metrics: metrics) {
                 try await eventually("all others are released") {
-                    try await bench.count(duty.released) == Self.users - 1
+                    try await servers.count(duty.released) == Self.users - 1
                 }
                 try await eventually("the failing user is counted") {
                     metrics.text().split(separator: "\n").contains { line in
                         line.hasPrefix("bellhop_given_up_messages_total{") && line.hasSuffix(" 1")
                     }
                 }
-                try await bench.repair(of: duty.table)
+                try await servers.repair(of: duty.table)
             }
         }
     }
 
     @Test("a page of the ledger on which the server fails does not stop the search for forgotten claims")
     func damagedPage() async throws {
-        try await Bench.withTopology { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withTopology { servers in
+            _ = try await servers.owner.run(
                 """
                 WITH known AS (INSERT INTO people (app, user_id) VALUES ('drop', 'u') RETURNING number)
                 INSERT INTO ledger (person, id, target, state, updated_at, urgency)
                 SELECT number, n, 1, 's', now() - interval '1 hour', 1 FROM generate_series(1, 2000) AS n CROSS JOIN known
                 """
             )
-            try await bench.damage("OLD.id = 1000", of: "ledger", at: "UPDATE")
+            try await servers.damage("OLD.id = 1000", of: "ledger", at: "UPDATE")
             let rhythm = ForgottenClaimDuty.Rhythm(
                 step: .milliseconds(10),
                 rest: .milliseconds(100),
                 lease: .seconds(60)
             )
-            try await RunningDuty.with({ ForgottenClaimDuty(tools: $0, rhythm: rhythm) }, on: bench) {
+            try await RunningDuty.with({ ForgottenClaimDuty(tools: $0, rhythm: rhythm) }, on: servers) {
                 try await eventually("the claims of the other pages are found") {
                     let size =
                         "(SELECT count(*) FROM ledger d WHERE (d.ctid::text::point)[0] = (l.ctid::text::point)[0])"
-                    let left = try await bench.count("SELECT count(*) FROM ledger WHERE due_at IS NULL")
-                    let page = try await bench.count("SELECT \(size) FROM ledger l WHERE id = 1000")
+                    let left = try await servers.count("SELECT count(*) FROM ledger WHERE due_at IS NULL")
+                    let page = try await servers.count("SELECT \(size) FROM ledger l WHERE id = 1000")
                     return left > 0 && left <= page
                 }
             }
@@ -146,19 +146,19 @@ struct FailingUserTests {
 
     @Test("work that the broker has not confirmed is published again immediately", arguments: cases.dropFirst())
     func unconfirmed(_ duty: Case) async throws {
-        try await Bench.withTopology { bench in
-            let host = try #require(try bench.broker.hosts.first)
+        try await ServerFixture.withTopology { servers in
+            let host = try #require(try servers.broker.hosts.first)
             let proxy = try TCPProxy(to: host.name, Int(host.port))
             defer { proxy.stop() }
             let broker = try BrokerAddress(validating: proxy.url(replacingHostOf: try #require(Servers.amqpURL)))
-            try await RunningDuty.with(duty.duty, on: bench, by: broker) {
+            try await RunningDuty.with(duty.duty, on: servers, by: broker) {
                 proxy.blackHole(true)
-                _ = try await bench.owner.run(duty.work)
-                try await eventually("it is taken") { try await bench.count(duty.taken) == Self.users }
+                _ = try await servers.owner.run(duty.work)
+                try await eventually("it is taken") { try await servers.count(duty.taken) == Self.users }
                 proxy.cutAll()
                 proxy.blackHole(false)
                 try await eventually("its message has arrived") {
-                    try await Self.messages(in: duty.queue(bench.names), of: bench) > 0
+                    try await Self.messages(in: duty.queue(servers.names), of: servers) > 0
                 }
             }
         }

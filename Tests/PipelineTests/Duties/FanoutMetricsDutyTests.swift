@@ -1,21 +1,26 @@
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
-@Suite("The fan-out meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The fan-out meter",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct FanoutMetricsDutyTests {
     @Test("fan-outs are counted by app and state, an app without a catalogue as other, and finished ones not at all")
     func meter() async throws {
-        try await Bench.withSchema(catalogs: Bench.shipped { $0 == "venues.json5" }) { bench in
+        try await ServerFixture.withSchema(catalogs: ServerFixture.shipped { $0 == "venues.json5" }) { servers in
             for (event, state) in [("e1", FanoutState.running), ("e2", .running), ("e3", .paused), ("e4", .running)] {
-                _ = try await bench.addFanout(event, state: state)
+                _ = try await servers.addFanout(event, state: state)
             }
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 WITH other AS (
                     INSERT INTO events (app, id, content) VALUES ('nosuch', 'e4', '{}') RETURNING app
@@ -24,12 +29,12 @@ struct FanoutMetricsDutyTests {
                 WHERE event_id = 'e2'
                 """
             )
-            _ = try await bench.owner.run("UPDATE fanouts SET app = 'nosuch' WHERE event_id = 'e4'")
+            _ = try await servers.owner.run("UPDATE fanouts SET app = 'nosuch' WHERE event_id = 'e4'")
             let registry = MetricsRegistry()
-            let source = CatalogSource(bench.catalogs)
+            let source = CatalogSource(servers.catalogs)
             try await RunningDuty.with(
                 { FanoutMetricsDuty(tools: $0, catalogs: source, interval: .milliseconds(20)) },
-                on: bench,
+                on: servers,
                 metrics: registry
             ) {
                 try await Self.wait(for: #"bellhop_fanouts{app="venues",state="running"} 2"#, registry)
@@ -37,7 +42,7 @@ struct FanoutMetricsDutyTests {
                 try await Self.wait(for: #"bellhop_fanouts{app="other",state="running"} 1"#, registry)
                 let standstill = #"bellhop_fanout_standstill_seconds{app="venues"} 36"#
                 try await eventually("it has stood still for an hour") { registry.text().contains(standstill) }
-                _ = try await bench.owner.run("UPDATE fanouts SET state = 'finished', finished_at = now()")
+                _ = try await servers.owner.run("UPDATE fanouts SET state = 'finished', finished_at = now()")
                 try await Self.wait(for: #"bellhop_fanouts{app="venues",state="running"} 0"#, registry)
                 try await Self.wait(for: #"bellhop_fanout_standstill_seconds{app="venues"} 0"#, registry)
             }

@@ -1,19 +1,19 @@
 @testable import Pipeline
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
-@Suite("Heartbeats", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite("Heartbeats", .limitedConcurrency, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct HeartbeatDutyTests {
     @Test("a process that drains continues to report it until it ends, and only then is removed")
     func drain() async throws {
-        try await Bench.withSchema { bench in
-            let book = HeartbeatStore(pool: bench.pool)
-            let rollCall = rollCall(bench, book)
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            let rollCall = rollCall(servers, book)
             let drain = DrainSignal()
             let running = Task { try await rollCall.run(until: drain) }
             try await eventually("it is seen") { try await book.all().count == 1 }
@@ -35,9 +35,9 @@ struct HeartbeatDutyTests {
 
     @Test("a process that leaves work behind stays listed, because it may still write")
     func workLeftBehind() async throws {
-        try await Bench.withSchema { bench in
-            let book = HeartbeatStore(pool: bench.pool)
-            let rollCall = rollCall(bench, book)
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            let rollCall = rollCall(servers, book)
             let drain = DrainSignal()
             drain.fire()
             try await rollCall.run(until: drain)
@@ -51,10 +51,10 @@ struct HeartbeatDutyTests {
 
     @Test("the result of a reload is written without a wait for the next heartbeat")
     func reload() async throws {
-        try await Bench.withSchema { bench in
-            let book = HeartbeatStore(pool: bench.pool)
-            let source = CatalogSource(bench.catalogs)
-            let rollCall = rollCall(bench, book, source, every: .seconds(3600))
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            let source = CatalogSource(servers.catalogs)
+            let rollCall = rollCall(servers, book, source, every: .seconds(3600))
             let drain = DrainSignal()
             let running = Task { try await rollCall.run(until: drain) }
             try await eventually("it is seen") { try await book.all().count == 1 }
@@ -62,7 +62,7 @@ struct HeartbeatDutyTests {
             try await eventually("the refusal is seen") {
                 try await book.all().first?.report.refusal == "a file has faults"
             }
-            let others = try Bench.shipped()
+            let others = try ServerFixture.shipped()
             source.replace(others)
             try await eventually("the others are seen") {
                 let report = try await book.all().first?.report
@@ -76,10 +76,10 @@ struct HeartbeatDutyTests {
 
     @Test("a change of the reason to take no messages is written without a wait for the next heartbeat")
     func readiness() async throws {
-        try await Bench.withSchema { bench in
-            let book = HeartbeatStore(pool: bench.pool)
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
             let hindrance = Mutex<String?>("the database's clock is not known yet")
-            let rollCall = rollCall(bench, book, every: .seconds(3600)) { hindrance.withLock(\.self) }
+            let rollCall = rollCall(servers, book, every: .seconds(3600)) { hindrance.withLock(\.self) }
             let drain = DrainSignal()
             let running = Task { try await rollCall.run(until: drain) }
             try await eventually("it is not ready") {
@@ -101,7 +101,7 @@ struct HeartbeatDutyTests {
     }
 
     private func rollCall(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ book: HeartbeatStore,
         _ source: CatalogSource? = nil,
         every interval: Duration = .milliseconds(20),
@@ -110,7 +110,7 @@ struct HeartbeatDutyTests {
         HeartbeatDuty(
             Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
             book: book,
-            source: source ?? CatalogSource(bench.catalogs),
+            source: source ?? CatalogSource(servers.catalogs),
             logger: Logger(label: "test", level: .error, sink: CapturedLog()),
             interval: interval,
             hindrance: hindrance

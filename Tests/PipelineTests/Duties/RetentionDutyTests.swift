@@ -1,16 +1,16 @@
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 @Suite(
     "Duties that delete old rows",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -27,10 +27,10 @@ struct RetentionDutyTests {
 
     @Test("the duty walks table after table, repeatedly, and counts deleted rows by kind")
     func walks() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.noteRetention()
-            _ = try await bench.owner.run(Statement(oldTombstones))
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            try await servers.noteRetention()
+            _ = try await servers.owner.run(Statement(oldTombstones))
+            _ = try await servers.owner.run(
                 "INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e', now() - interval '91 days')"
             )
             var registry: MetricsRegistry?
@@ -39,10 +39,10 @@ struct RetentionDutyTests {
                 return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
             let left = "SELECT (SELECT count(*) FROM tombstones) + (SELECT count(*) FROM events)"
-            try await RunningDuty.with(make, on: bench) {
-                try await eventually("all of it is gone") { try await bench.count(left) == 0 }
-                _ = try await bench.owner.run(Statement(oldTombstones))
-                try await eventually("the next walk finds more") { try await bench.count(left) == 0 }
+            try await RunningDuty.with(make, on: servers) {
+                try await eventually("all of it is gone") { try await servers.count(left) == 0 }
+                _ = try await servers.owner.run(Statement(oldTombstones))
+                try await eventually("the next walk finds more") { try await servers.count(left) == 0 }
             }
             let text = try #require(registry).text()
             #expect(text.contains(#"bellhop_retired_total{kind="tombstones"} 2000"#))
@@ -52,18 +52,18 @@ struct RetentionDutyTests {
 
     @Test("a walk that the database interrupts continues afterwards")
     func resumes() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.noteRetention()
-            _ = try await bench.owner.run(Statement(oldTombstones))
-            _ = try await bench.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
-            _ = try await bench.owner.run("REVOKE DELETE ON tombstones FROM bellhop_worker")
-            try await RunningDuty.with({ RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) }, on: bench) {
+        try await ServerFixture.withSchema { servers in
+            try await servers.noteRetention()
+            _ = try await servers.owner.run(Statement(oldTombstones))
+            _ = try await servers.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
+            _ = try await servers.owner.run("REVOKE DELETE ON tombstones FROM bellhop_worker")
+            try await RunningDuty.with({ RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) }, on: servers) {
                 try await eventually("the old events are gone") {
-                    try await bench.count("SELECT count(*) FROM events") == 0
+                    try await servers.count("SELECT count(*) FROM events") == 0
                 }
-                _ = try await bench.owner.run("GRANT DELETE ON tombstones TO bellhop_worker")
+                _ = try await servers.owner.run("GRANT DELETE ON tombstones TO bellhop_worker")
                 try await eventually("the tombstones are gone") {
-                    try await bench.count("SELECT count(*) FROM tombstones") == 0
+                    try await servers.count("SELECT count(*) FROM tombstones") == 0
                 }
             }
         }
@@ -71,23 +71,23 @@ struct RetentionDutyTests {
 
     @Test("a table whose rows cannot be deleted is reported, and the tables after it are still walked")
     func refused() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.noteRetention()
-            _ = try await bench.owner.run(Statement(oldTombstones))
-            _ = try await bench.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
-            _ = try await bench.owner.run("REVOKE DELETE ON events FROM bellhop_worker")
+        try await ServerFixture.withSchema { servers in
+            try await servers.noteRetention()
+            _ = try await servers.owner.run(Statement(oldTombstones))
+            _ = try await servers.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
+            _ = try await servers.owner.run("REVOKE DELETE ON events FROM bellhop_worker")
             var registry: MetricsRegistry?
             func make(_ tools: SchedulerContext) -> any Service {
                 registry = tools.metrics
                 return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
-            try await RunningDuty.with(make, on: bench) {
+            try await RunningDuty.with(make, on: servers) {
                 try await eventually("the tombstones are gone") {
-                    try await bench.count("SELECT count(*) FROM tombstones") == 0
+                    try await servers.count("SELECT count(*) FROM tombstones") == 0
                 }
-                _ = try await bench.owner.run("GRANT DELETE ON events TO bellhop_worker")
+                _ = try await servers.owner.run("GRANT DELETE ON events TO bellhop_worker")
                 try await eventually("the events are gone, too") {
-                    try await bench.count("SELECT count(*) FROM events") == 0
+                    try await servers.count("SELECT count(*) FROM events") == 0
                 }
             }
             let text = try #require(registry).text()
@@ -98,18 +98,18 @@ struct RetentionDutyTests {
 
     @Test("two schedulers walk at the same time, and each row is counted once")
     func together() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.noteRetention()
-            _ = try await bench.owner.run(Statement(oldTombstones))
+        try await ServerFixture.withSchema { servers in
+            try await servers.noteRetention()
+            _ = try await servers.owner.run(Statement(oldTombstones))
             var registries: [MetricsRegistry] = []
             func make(_ tools: SchedulerContext) -> any Service {
                 registries.append(tools.metrics)
                 return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
-            try await RunningDuty.with(make, on: bench) {
-                try await RunningDuty.with(make, on: bench) {
+            try await RunningDuty.with(make, on: servers) {
+                try await RunningDuty.with(make, on: servers) {
                     try await eventually("all of it is gone") {
-                        try await bench.count("SELECT count(*) FROM tombstones") == 0
+                        try await servers.count("SELECT count(*) FROM tombstones") == 0
                     }
                 }
             }
@@ -124,8 +124,8 @@ struct RetentionDutyTests {
 
     @Test("silent devices end in the configured hour of the night, once per night, and the next night again")
     func nightly() async throws {
-        try await Bench.withSchema { bench in
-            try await silentDevice("t1", on: bench)
+        try await ServerFixture.withSchema { servers in
+            try await silentDevice("t1", on: servers)
             let ended = "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'stale'"
             let clock = ManualTime(Instant(seconds: 1_800_000_000))
             // The hour of the duty's machine is that of the clock's day.
@@ -134,18 +134,18 @@ struct RetentionDutyTests {
             let stale = try #require(StaleDevicePolicy(setting))
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             let make = { StaleDeviceDuty(tools: $0, stale: stale, rhythm: looks, localHour: hour) }
-            try await RunningDuty.with(make, on: bench, at: clock) {
-                let early = try await bench.count(ended)
+            try await RunningDuty.with(make, on: servers, at: clock) {
+                let early = try await servers.count(ended)
                 #expect(early == 0)
                 clock.advance(by: .seconds(3600))
-                try await eventually("the device has ended") { try await bench.count(ended) == 1 }
+                try await eventually("the device has ended") { try await servers.count(ended) == 1 }
                 // The walk may not have ended yet. It goes by users' names, and has passed this one.
-                try await silentDevice("a2", on: bench)
+                try await silentDevice("a2", on: servers)
                 clock.advance(by: .seconds(23 * 3600))
-                let between = try await bench.count(ended)
+                let between = try await servers.count(ended)
                 #expect(between == 1)
                 clock.advance(by: .seconds(3600))
-                try await eventually("the other has ended the night after") { try await bench.count(ended) == 2 }
+                try await eventually("the other has ended the night after") { try await servers.count(ended) == 2 }
             }
         }
     }
@@ -154,11 +154,11 @@ struct RetentionDutyTests {
         "no silent device ends if most devices of a provider are silent, as then the activity reports may be missing"
     )
     func manySilent() async throws {
-        try await Bench.withSchema { bench in
-            for number in 1...60 { try await silentDevice("t\(number)", on: bench) }
+        try await ServerFixture.withSchema { servers in
+            for number in 1...60 { try await silentDevice("t\(number)", on: servers) }
             var search = StaleDeviceWalk.Search(days: 90)
             search.isRehearsal = true
-            var walk = StaleDeviceWalk(pool: bench.pool, search: search)
+            var walk = StaleDeviceWalk(pool: servers.pool, search: search)
             while try await walk.step() {}
             let group = try #require(walk.found.keys.first)
             #expect(walk.found[group] == 60)
@@ -172,15 +172,15 @@ struct RetentionDutyTests {
                 return StaleDeviceDuty(tools: tools, stale: stale, rhythm: looks, localHour: { _ in 3 })
             }
             let ended = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
-            try await RunningDuty.with(make, on: bench, at: clock) {
+            try await RunningDuty.with(make, on: servers, at: clock) {
                 let registry = try #require(registries.first)
                 try await eventually("the night is doubted") {
                     registry.text().contains("bellhop_stale_devices_doubted_total 1")
                 }
-                let doubted = try await bench.count(ended)
+                let doubted = try await servers.count(ended)
                 #expect(doubted == 0)
                 // Another night, in which enough other devices have been active.
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     """
                     INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                                                     last_seen_at, source_time)
@@ -189,13 +189,13 @@ struct RetentionDutyTests {
                     """
                 )
                 clock.advance(by: .seconds(24 * 3600))
-                try await eventually("they have ended") { try await bench.count(ended) == 60 }
+                try await eventually("they have ended") { try await servers.count(ended) == 60 }
             }
         }
     }
 
-    private func silentDevice(_ token: String, on bench: Bench) async throws {
-        _ = try await bench.owner.run(
+    private func silentDevice(_ token: String, on servers: ServerFixture) async throws {
+        _ = try await servers.owner.run(
             """
             INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                                             last_seen_at, source_time)
@@ -207,7 +207,7 @@ struct RetentionDutyTests {
     }
 }
 
-extension Bench {
+extension ServerFixture {
     /// Notes a recent complete walk of each table, so that retention does not count first.
     func noteRetention() async throws {
         for kind in RetentionKind.allCases {

@@ -1,20 +1,20 @@
 import AMQP
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 /// One duty of the scheduler that runs during a test.
 enum RunningDuty {
     /// Runs a duty together with a body and drains it afterwards.
     ///
-    /// The duty publishes through the given broker address and counts in `metrics`. It uses the bench's pool of
+    /// The duty publishes through the given broker address and counts in `metrics`. It uses the fixture's pool of
     /// database connections, unless `pool` is given.
     static func with(
         _ make: (SchedulerContext) -> any Service,
-        on bench: Bench,
+        on servers: ServerFixture,
         by broker: BrokerAddress? = nil,
         at time: any TimeSource = SystemTime(),
         metrics: MetricsRegistry = MetricsRegistry(),
@@ -22,12 +22,12 @@ enum RunningDuty {
         clocks: ClockWatch? = nil,
         _ body: () async throws -> Void
     ) async throws {
-        let publisher = Publisher(PublisherOptions(broker: try broker ?? bench.broker, name: "test, publishing"))
+        let publisher = Publisher(PublisherOptions(broker: try broker ?? servers.broker, name: "test, publishing"))
         publisher.start()
         let tools = SchedulerContext(
-            pool: pool ?? bench.pool,
+            pool: pool ?? servers.pool,
             publisher: publisher,
-            names: bench.names,
+            names: servers.names,
             time: time,
             logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
             metrics: metrics,

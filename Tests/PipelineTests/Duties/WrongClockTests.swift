@@ -1,18 +1,18 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 /// Workers and schedulers take no action while a clock is wrong.
 @Suite(
     "A wrong clock",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -31,23 +31,23 @@ struct WrongClockTests {
 
     @Test("a worker whose clock is 24 hours ahead takes no message, and no event expires")
     func worker() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let clock = ManualTime(SystemTime().now() + .seconds(86_400))
-            let clocks = Self.watch(clock, bench.pool)
+            let clocks = Self.watch(clock, servers.pool)
             _ = await clocks.agree()
-            var outfit = Rig.Outfit()
+            var outfit = PipelineFixture.Outfit()
             outfit.time = clock
             outfit.clocks = clocks
-            try await Rig.on(bench, outfit: outfit) { rig in
+            try await PipelineFixture.on(servers, outfit: outfit) { pipeline in
                 let soon = Self.iso(in: 3_600)
                 let event = #"{"id":"e1","to":{"user":"u1"},"title":"Hei","body":"","expiresAt":"\#(soon)"}"#
-                try await rig.publish([rig.event(event, key: "drop.system")])
-                let taken = try await bench.count("SELECT count(*) FROM inbox")
+                try await pipeline.publish([pipeline.event(event, key: "drop.system")])
+                let taken = try await servers.count("SELECT count(*) FROM inbox")
                 #expect(taken == 0)
                 clock.set(to: SystemTime().now())
                 try await eventually("the clocks agree") { await clocks.agree() }
-                try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
-                let states = try await bench.column("SELECT state FROM deliveries")
+                try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
+                let states = try await servers.column("SELECT state FROM deliveries")
                 #expect(states == ["suppressed"])
             }
         }
@@ -55,38 +55,38 @@ struct WrongClockTests {
 
     @Test("a reminder is not planned by a scheduler whose clock is 40 days ahead")
     func reminder() async throws {
-        try await Bench.withTopology { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withTopology { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO reminders (app, user_id, id, local_time, timezone, title, body, source_time)
                 VALUES ('drop', 'u1', 'r1', '09:00', 'UTC', 'Hei', '', now())
                 """
             )
             let clock = ManualTime(SystemTime().now() + .seconds(40 * 86_400))
-            let clocks = Self.watch(clock, bench.pool)
-            let (catalogs, zones) = (CatalogSource(bench.catalogs), ZoneLibrary(environment: [:]))
+            let clocks = Self.watch(clock, servers.pool)
+            let (catalogs, zones) = (CatalogSource(servers.catalogs), ZoneLibrary(environment: [:]))
             let make = { (tools: SchedulerContext) -> any Service in
                 ReminderDuty(tools: tools, catalogs: catalogs, zones: zones, interval: .milliseconds(10))
             }
-            try await RunningDuty.with(make, on: bench, at: clock, clocks: clocks) {
+            try await RunningDuty.with(make, on: servers, at: clock, clocks: clocks) {
                 try await eventually("the clocks are compared") { clocks.verdict != .unknown }
-                let planned = try await bench.count("SELECT count(*) FROM reminders WHERE next_fire_at IS NOT NULL")
+                let planned = try await servers.count("SELECT count(*) FROM reminders WHERE next_fire_at IS NOT NULL")
                 #expect(planned == 0)
                 clock.set(to: SystemTime().now())
                 let soon = "SELECT count(*) FROM reminders WHERE next_fire_at < now() + interval '2 days'"
-                try await eventually("it is planned for the next morning") { try await bench.count(soon) == 1 }
+                try await eventually("it is planned for the next morning") { try await servers.count(soon) == 1 }
             }
         }
     }
 
     @Test("the duties delete, publish, fire and end nothing while the database's clock is two years ahead")
     func database() async throws {
-        try await Bench.withTopology { bench in
-            try await bench.fill()
-            let wrong = try await bench.poolAhead()
+        try await ServerFixture.withTopology { servers in
+            try await servers.fill()
+            let wrong = try await servers.poolAhead()
             let clocks = Self.watch(SystemTime(), wrong)
-            let before = try await bench.everything()
-            let (catalogs, zones) = (CatalogSource(bench.catalogs), ZoneLibrary(environment: [:]))
+            let before = try await servers.everything()
+            let (catalogs, zones) = (CatalogSource(servers.catalogs), ZoneLibrary(environment: [:]))
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 64)
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             let stale = try #require(StaleDevicePolicy("90d,hour=3"))
@@ -99,11 +99,11 @@ struct WrongClockTests {
                 { DeadLetterRetentionDuty(tools: $0, retention: letters, interval: .milliseconds(10)) },
             ]
             for make in makers {
-                try await RunningDuty.with(make, on: bench, pool: wrong, clocks: clocks) {
+                try await RunningDuty.with(make, on: servers, pool: wrong, clocks: clocks) {
                     try await eventually("the clocks are compared") { await !clocks.agree() }
                 }
             }
-            let after = try await bench.everything()
+            let after = try await servers.everything()
             #expect(after == before)
             await wrong.close()
         }
@@ -111,10 +111,10 @@ struct WrongClockTests {
 
     @Test("the statements change nothing either, if the clock steps between the comparison and the statement")
     func statements() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.fill()
-            let wrong = try await bench.poolAhead()
-            let before = try await bench.everything()
+        try await ServerFixture.withSchema { servers in
+            try await servers.fill()
+            let wrong = try await servers.poolAhead()
+            let before = try await servers.everything()
             let retention = RetentionStore(pool: wrong, retention: .usual)
             for kind in retention.kinds {
                 let step = try await retention.look(for: kind, from: 0, pages: 64, with: .init(time: SystemTime()))
@@ -134,7 +134,7 @@ struct WrongClockTests {
             let gone = try await letters.deleteBatch()
             #expect(gone == 0)
             try await letters.forgetReplays()
-            let after = try await bench.everything()
+            let after = try await servers.everything()
             #expect(after == before)
             await wrong.close()
         }
@@ -142,18 +142,18 @@ struct WrongClockTests {
 
     @Test("if both clocks are two years ahead, retention counts first, deletes nothing and leaves its note unchanged")
     func bothAhead() async throws {
-        try await Bench.withTopology { bench in
-            try await bench.fill()
-            try await bench.noteRetention()
-            let wrong = try await bench.poolAhead()
+        try await ServerFixture.withTopology { servers in
+            try await servers.fill()
+            try await servers.noteRetention()
+            let wrong = try await servers.poolAhead()
             let clock = ManualTime(SystemTime().now() + .seconds(2 * 365 * 86_400))
-            let before = try await bench.everything()
+            let before = try await servers.everything()
             let metrics = MetricsRegistry()
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 64)
             let make = { (tools: SchedulerContext) -> any Service in
                 RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
-            try await RunningDuty.with(make, on: bench, at: clock, metrics: metrics, pool: wrong) {
+            try await RunningDuty.with(make, on: servers, at: clock, metrics: metrics, pool: wrong) {
                 try await eventually("each kind with more than a few rows is doubted") {
                     let text = metrics.text()
                     return ["notifications", "tombstones"].allSatisfy {
@@ -162,15 +162,15 @@ struct WrongClockTests {
                 }
             }
             await wrong.close()
-            let after = try await bench.everything()
+            let after = try await servers.everything()
             #expect(after == before)
         }
     }
 
     @Test("after a long absence, old rows are deleted if they are a small part of the table")
     func absence() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO tombstones (app, subject_hash, deleted_at, recorded_at)
                 SELECT 'a' || n, '\\x00', age, age FROM generate_series(1, 1000) AS n, LATERAL (
@@ -178,23 +178,23 @@ struct WrongClockTests {
                 ) AS t
                 """
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 "INSERT INTO retired (kind, up_to) VALUES ('tombstones', now() - interval '100 days')"
             )
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 2)
             let make = { (tools: SchedulerContext) -> any Service in
                 RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
             }
-            try await RunningDuty.with(make, on: bench) {
+            try await RunningDuty.with(make, on: servers) {
                 try await eventually("the old ones are gone") {
-                    try await bench.count("SELECT count(*) FROM tombstones") == 850
+                    try await servers.count("SELECT count(*) FROM tombstones") == 850
                 }
             }
         }
     }
 }
 
-extension Bench {
+extension ServerFixture {
     /// Returns a pool of sessions for which every clock function is two years ahead.
     fileprivate func poolAhead() async throws -> PostgresPool {
         try await owner.withConnection { [namespace] (connection) throws(PostgresError) in
@@ -238,7 +238,7 @@ extension Bench {
                 """
             )
         }
-        _ = try await DeadLetterStore(pool: pool).file([Letters.rejected("r1")])
+        _ = try await DeadLetterStore(pool: pool).file([DeadLetterSamples.rejected("r1")])
         _ = try await owner.run("UPDATE dead_letters SET state = 'discarded', changed_at = now()")
     }
 

@@ -1,10 +1,10 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Store
@@ -303,7 +303,7 @@ struct InMemoryBacklogTests {
         let fixture = try Self.fixture(["a"], budget: Self.budget)
         fixture.store.state.withLock { $0.budget = 0 }
         await fixture.take([fixture.event("e", to: ["a"])])
-        fixture.catalogs.replace(try Bench.shipped { $0 == "daily.json5" })
+        fixture.catalogs.replace(try ServerFixture.shipped { $0 == "daily.json5" })
         fixture.store.state.withLock { $0.budget = nil }
         fixture.time.skip(age)
         await fixture.pull()

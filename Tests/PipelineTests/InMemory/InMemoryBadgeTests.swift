@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import Push
 import Testing
-import Workbench
 
 @testable import Pipeline
 
@@ -11,7 +11,7 @@ struct InMemoryBadgeTests {
     /// Returns a fixture with a user on each platform; user and device have the platform's name.
     private static func fixture(_ key: String) throws -> InMemoryFixture {
         let fixture = try InMemoryFixture(
-            catalogs: try Bench.shipped("drop", replacing: #"badgePlatforms: ["ios"],"#, with: key)
+            catalogs: try ServerFixture.shipped("drop", replacing: #"badgePlatforms: ["ios"],"#, with: key)
         )
         for platform in DevicePlatform.allCases {
             try fixture.person(platform.rawValue, device: platform.rawValue, platform)

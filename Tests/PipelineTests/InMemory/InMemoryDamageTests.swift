@@ -1,9 +1,9 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Push
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Settings
@@ -7,7 +8,6 @@ import Synchronization
 import TestSupport
 import Testing
 import Tracing
-import Workbench
 
 @testable import Pipeline
 @testable import Store
@@ -55,7 +55,7 @@ final class InMemoryFixture: Sendable {
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
             time: time
         )
-        self.catalogs = CatalogSource(try catalogs ?? Bench.drop())
+        self.catalogs = CatalogSource(try catalogs ?? ServerFixture.drop())
         intake = Intake(
             catalogs: self.catalogs,
             zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),

@@ -1,9 +1,9 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Push
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
@@ -38,7 +38,7 @@ struct InMemoryPipelineTests {
         let fixture = try InMemoryFixture()
         try fixture.person("u", device: "d")
         fixture.catalogs.replace(
-            try Bench.shipped(
+            try ServerFixture.shipped(
                 "drop",
                 replacing: "    transaction_complete: {",
                 with: #"    transaction_complete: { burst: { window: "1h" },"#
@@ -200,7 +200,7 @@ struct InMemoryPipelineTests {
     @Test("an expired event is recorded for the users whose settings permit it, and for no others")
     func expiredForNobody() async throws {
         let dropping = #"qr_payment: { whenMuted: "drop","#
-        let catalogs = try Bench.shipped("drop", replacing: "qr_payment: {", with: dropping)
+        let catalogs = try ServerFixture.shipped("drop", replacing: "qr_payment: {", with: dropping)
         let fixture = try InMemoryFixture(catalogs: catalogs)
         try fixture.person("keen", device: "k")
         try fixture.person("tired", device: "t")

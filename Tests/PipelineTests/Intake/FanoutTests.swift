@@ -1,17 +1,17 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Tracing
 
 @Suite(
     "Fan-outs",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -21,8 +21,8 @@ import Workbench
 struct FanoutTests {
     private static let finished = "SELECT count(*) FROM fanouts WHERE state = 'finished'"
 
-    private static func follow(_ count: Int, in bench: Bench) async throws {
-        _ = try await bench.owner.run(
+    private static func follow(_ count: Int, in servers: ServerFixture) async throws {
+        _ = try await servers.owner.run(
             """
             INSERT INTO follows (app, topic, user_id, since, source_time)
             SELECT 'drop', 'venue:1', 'u' || n, now(), now() FROM generate_series(1, $1::bigint) n
@@ -31,31 +31,37 @@ struct FanoutTests {
         )
     }
 
-    private static func event(_ id: String, _ rig: Rig, title: String = "Hei", to: String = "") -> OutgoingMessage {
+    private static func event(_ id: String, _ pipeline: PipelineFixture, title: String = "Hei", to: String = "")
+        -> OutgoingMessage
+    {
         let to = to.isEmpty ? #"{"topic":"venue:1"}"# : to
-        return rig.event(#"{"id":"\#(id)","to":\#(to),"title":"\#(title)","body":"på deg"}"#, key: "drop.system")
+        return pipeline.event(#"{"id":"\#(id)","to":\#(to),"title":"\#(title)","body":"på deg"}"#, key: "drop.system")
     }
 
     private static func withRig(
         tracer: Tracer? = nil,
-        _ body: @escaping @Sendable (Rig) async throws -> Void
+        _ body: @escaping @Sendable (PipelineFixture) async throws -> Void
     ) async throws {
-        var outfit = Rig.Outfit()
+        var outfit = PipelineFixture.Outfit()
         outfit.tracer = tracer
-        try await Bench.withTopology { [outfit] bench in try await Rig.on(bench, outfit: outfit, body) }
+        try await ServerFixture.withTopology { [outfit] servers in
+            try await PipelineFixture.on(servers, outfit: outfit, body)
+        }
     }
 
     @Test("an event for a topic becomes one notification for each follower, page by page, and its repeats add none")
     func topic() async throws {
-        try await Self.withRig { rig in
-            try await Self.follow(100, in: rig.bench)
-            try await rig.publish([Self.event("e", rig), Self.event("e", rig)])
-            try await rig.wait(for: 1, Self.finished)
-            try await rig.publish([Self.event("e", rig), Self.event("end", rig, to: #"{"user":"last"}"#)])
-            try await rig.wait(for: 101, "SELECT count(*) FROM notifications")
+        try await Self.withRig { pipeline in
+            try await Self.follow(100, in: pipeline.servers)
+            try await pipeline.publish([Self.event("e", pipeline), Self.event("e", pipeline)])
+            try await pipeline.wait(for: 1, Self.finished)
+            try await pipeline.publish([
+                Self.event("e", pipeline), Self.event("end", pipeline, to: #"{"user":"last"}"#),
+            ])
+            try await pipeline.wait(for: 101, "SELECT count(*) FROM notifications")
             let users = "SELECT count(DISTINCT user_id) FROM notifications n JOIN follows f USING (app, user_id)"
-            #expect(try await rig.bench.count(users) == 100)
-            let sums = try await rig.bench.column("SELECT pages || ' ' || users || ' ' || recorded FROM fanouts")
+            #expect(try await pipeline.servers.count(users) == 100)
+            let sums = try await pipeline.servers.column("SELECT pages || ' ' || users || ' ' || recorded FROM fanouts")
             #expect(sums == ["15 100 100"])
         }
     }
@@ -64,14 +70,14 @@ struct FanoutTests {
     func traces() async throws {
         let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
         let tracer = Tracer(settings, registry: MetricsRegistry())
-        try await Self.withRig(tracer: tracer) { rig in
-            try await Self.follow(20, in: rig.bench)
+        try await Self.withRig(tracer: tracer) { pipeline in
+            try await Self.follow(20, in: pipeline.servers)
             var properties = MessageProperties()
             let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
             properties.headers = ["traceparent": .string(parent)]
             let body = #"{"id":"e","to":{"topic":"venue:1"},"title":"Hei","body":""}"#
-            try await rig.publish([rig.event(body, key: "drop.system", properties: properties)])
-            try await rig.wait(for: 1, Self.finished)
+            try await pipeline.publish([pipeline.event(body, key: "drop.system", properties: properties)])
+            try await pipeline.wait(for: 1, Self.finished)
             let spans = tracer.queue.take(.max)
             let first = spans.first { $0.name == "receive" }
             let receipt = try #require(first)
@@ -90,35 +96,35 @@ struct FanoutTests {
 
     @Test("a follower who has the event with other content gets a dead letter that names only such users")
     func conflict() async throws {
-        try await Self.withRig { rig in
-            try await Self.follow(20, in: rig.bench)
-            try await rig.publish([Self.event("e", rig, title: "Andre ord", to: #"{"users":["u3","u4"]}"#)])
-            try await rig.wait(for: 2, "SELECT count(*) FROM notifications")
-            try await rig.publish([Self.event("e", rig)])
-            try await rig.wait(for: 1, Self.finished)
-            try await rig.wait(for: 20, "SELECT count(*) FROM notifications")
+        try await Self.withRig { pipeline in
+            try await Self.follow(20, in: pipeline.servers)
+            try await pipeline.publish([Self.event("e", pipeline, title: "Andre ord", to: #"{"users":["u3","u4"]}"#)])
+            try await pipeline.wait(for: 2, "SELECT count(*) FROM notifications")
+            try await pipeline.publish([Self.event("e", pipeline)])
+            try await pipeline.wait(for: 1, Self.finished)
+            try await pipeline.wait(for: 20, "SELECT count(*) FROM notifications")
             let letters =
                 "SELECT coalesce(sum(jsonb_array_length(convert_from(body, 'UTF8')::jsonb #> '{to,users}')), 0) FROM dead_letters"
-            try await rig.wait(for: 2, letters)
-            let reasons = try await rig.bench.column("SELECT DISTINCT reason FROM dead_letters")
+            try await pipeline.wait(for: 2, letters)
+            let reasons = try await pipeline.servers.column("SELECT DISTINCT reason FROM dead_letters")
             #expect(reasons == ["id-conflict"])
         }
     }
 
     @Test("a record of a page that the database rejects is a dead letter, and the page is finished without it")
     func poison() async throws {
-        try await Self.withRig { rig in
-            try await Self.follow(20, in: rig.bench)
+        try await Self.withRig { pipeline in
+            try await Self.follow(20, in: pipeline.servers)
             let number = "(SELECT number FROM people WHERE user_id = 'u7')"
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 "INSERT INTO people (app, user_id) VALUES ('drop', 'u7')"
             )
-            let person = try await rig.bench.count("SELECT \(number)")
-            _ = try await rig.bench.owner.run(Statement("ALTER TABLE inbox ADD CHECK (person <> \(person))"))
-            try await rig.publish([Self.event("e", rig)])
-            try await rig.wait(for: 1, Self.finished)
-            try await rig.wait(for: 19, "SELECT count(*) FROM notifications")
-            try await rig.wait(
+            let person = try await pipeline.servers.count("SELECT \(number)")
+            _ = try await pipeline.servers.owner.run(Statement("ALTER TABLE inbox ADD CHECK (person <> \(person))"))
+            try await pipeline.publish([Self.event("e", pipeline)])
+            try await pipeline.wait(for: 1, Self.finished)
+            try await pipeline.wait(for: 19, "SELECT count(*) FROM notifications")
+            try await pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store' AND user_id = 'u7'"
             )
@@ -127,38 +133,40 @@ struct FanoutTests {
 
     @Test("pages with a user whose rows make the database fail delay no other page, and finish after the repair")
     func damaged() async throws {
-        try await Self.withRig { rig in
-            try await Self.follow(20, in: rig.bench)
+        try await Self.withRig { pipeline in
+            try await Self.follow(20, in: pipeline.servers)
             let people = "INSERT INTO people (app, user_id) VALUES ('drop', 'u1'), ('drop', 'u12'), ('drop', 'u20')"
             let follow = "INSERT INTO follows (app, topic, user_id, since, source_time)"
-            _ = try await rig.bench.owner.run(Statement(people))
-            _ = try await rig.bench.owner.run(Statement(follow + " VALUES ('drop', 'venue:2', 'w', now(), now())"))
-            let known = try await rig.bench.column("SELECT number::text FROM people WHERE user_id LIKE 'u%'")
+            _ = try await pipeline.servers.owner.run(Statement(people))
+            _ = try await pipeline.servers.owner.run(
+                Statement(follow + " VALUES ('drop', 'venue:2', 'w', now(), now())")
+            )
+            let known = try await pipeline.servers.column("SELECT number::text FROM people WHERE user_id LIKE 'u%'")
             let numbers = known.compactMap { $0 }.joined(separator: ",")
-            try await rig.bench.damage("NEW.person IN (\(numbers))")
-            try await rig.publish([Self.event("e", rig)])
-            try await rig.wait(for: 17, "SELECT count(*) FROM notifications")
-            try await rig.publish([Self.event("f", rig, to: #"{"topic":"venue:2"}"#)])
-            try await rig.wait(for: 1, Self.finished)
-            try await rig.bench.repair()
-            try await rig.wait(for: 2, Self.finished)
-            #expect(try await rig.bench.count("SELECT count(*) FROM notifications") == 21)
-            #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+            try await pipeline.servers.damage("NEW.person IN (\(numbers))")
+            try await pipeline.publish([Self.event("e", pipeline)])
+            try await pipeline.wait(for: 17, "SELECT count(*) FROM notifications")
+            try await pipeline.publish([Self.event("f", pipeline, to: #"{"topic":"venue:2"}"#)])
+            try await pipeline.wait(for: 1, Self.finished)
+            try await pipeline.servers.repair()
+            try await pipeline.wait(for: 2, Self.finished)
+            #expect(try await pipeline.servers.count("SELECT count(*) FROM notifications") == 21)
+            #expect(try await pipeline.servers.count("SELECT count(*) FROM dead_letters") == 0)
         }
     }
 
     @Test("a fan-out whose pages were lost with their messages continues, and so does a paused one")
     func lost() async throws {
-        try await Self.withRig { rig in
-            try await Self.follow(100, in: rig.bench)
+        try await Self.withRig { pipeline in
+            try await Self.follow(100, in: pipeline.servers)
             // As if a worker had opened it and died: no message names its page.
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 """
                 INSERT INTO events (app, id, content_hash, content, urgency) VALUES ('drop', 'e', '\\x00',
                     '{"id":"e","app":"drop","eventType":"system","to":{"topic":"venue:1"},"title":"Hei","body":""}', 2)
                 """
             )
-            _ = try await rig.bench.owner.run(
+            _ = try await pipeline.servers.owner.run(
                 """
                 WITH opened AS (
                     INSERT INTO fanouts (app, event_id, type, topic, urgency, state, planned, planned_to)
@@ -167,9 +175,9 @@ struct FanoutTests {
                 INSERT INTO fanout_pages (fanout, page, after, upto) SELECT number, 0, '', 'u16' FROM opened
                 """
             )
-            _ = try await rig.bench.owner.run("UPDATE fanouts SET state = 'running'")
-            try await rig.wait(for: 1, Self.finished)
-            try await rig.wait(for: 100, "SELECT count(*) FROM notifications")
+            _ = try await pipeline.servers.owner.run("UPDATE fanouts SET state = 'running'")
+            try await pipeline.wait(for: 1, Self.finished)
+            try await pipeline.wait(for: 100, "SELECT count(*) FROM notifications")
         }
     }
 }

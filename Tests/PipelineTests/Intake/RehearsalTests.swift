@@ -1,13 +1,18 @@
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
-@Suite("The rehearsal of a lane", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The rehearsal of a lane",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct RehearsalTests {
     @Test("a lane takes no message before the database can record one, and reports the problem")
     func rehearsal() async throws {
@@ -20,20 +25,20 @@ struct RehearsalTests {
             for number in 0..<5 { try await fixture.publish("e\(number)") }
             let taken = fixture.metrics.text().contains("bellhop_batch_messages_sum 0")
             #expect(taken)
-            _ = try await fixture.bench.owner.run("ALTER TABLE inbox_away RENAME TO inbox")
+            _ = try await fixture.servers.owner.run("ALTER TABLE inbox_away RENAME TO inbox")
             try await fixture.waitUntilReady()
             try await eventually("all are recorded") {
-                try await fixture.bench.count("SELECT count(*) FROM notifications") == 5
+                try await fixture.servers.count("SELECT count(*) FROM notifications") == 5
             }
         }
     }
 
     @Test("a lane whose tables are locked takes no message, and a drain does not wait for the lock")
     func rehearsalBehindLock() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let drain = DrainSignal()
-            let rehearsal = Rehearsal(store: WorkerStore(pool: bench.pool, lease: .seconds(60)), context: .test)
-            try await RowLock.hold(on: bench, "LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE") {
+            let rehearsal = Rehearsal(store: WorkerStore(pool: servers.pool, lease: .seconds(60)), context: .test)
+            try await RowLock.hold(on: servers, "LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE") {
                 let running = Task { await rehearsal.pass(until: drain) }
                 try await eventually("it waits") {
                     rehearsal.whatIsWrong?.contains("lock") ?? false

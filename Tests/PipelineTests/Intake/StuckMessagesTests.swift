@@ -1,11 +1,11 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 

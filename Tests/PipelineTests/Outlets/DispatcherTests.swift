@@ -1,10 +1,10 @@
 import BellhopRules
+import IntegrationSupport
 import Push
 import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Store
@@ -13,7 +13,7 @@ import Workbench
 @Suite("Dispatch to outlets, without servers", .timeLimit(.ofTest))
 struct DispatcherTests {
     /// A clock that never advances, so that no deadline passes.
-    private struct StandingTime: TimeSource {
+    private struct StoppedTime: TimeSource {
         private let start = ContinuousClock.now
 
         func now() -> Instant { .epoch }
@@ -48,7 +48,7 @@ struct DispatcherTests {
             breakers: CircuitBreakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
             budgets: RateBudget(store: store, context: context),
             backlogs: Backlogs(time: time),
-            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 3), lease: .seconds(60)),
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: ServerFixture.tiers, limit: 3), lease: .seconds(60)),
             context: context
         )
     }
@@ -66,7 +66,7 @@ struct DispatcherTests {
             senders,
             prefetch: [.normal: 64],
             MemoryStore(time: SkippingTime()),
-            StandingTime()
+            StoppedTime()
         )
         let batches = try (0..<8).map { try Self.shipments(16, senders[$0 % 2].provider) }
         let ends = Ends()
@@ -108,7 +108,7 @@ struct DispatcherTests {
         let store = MemoryStore(time: time)
         let budget = PushBudget(name: "drop/fcm", pushes: 10, period: .seconds(10))
         let sender = GatedSender(window: 1, budget: budget)
-        let dispatcher = try Self.dispatcher([sender], store, StandingTime())
+        let dispatcher = try Self.dispatcher([sender], store, StoppedTime())
         let shipments = try Self.shipments(4, .fcm)
         let ends = Ends()
         try await withThrowingDiscardingTaskGroup { group in
@@ -127,9 +127,9 @@ struct DispatcherTests {
     @Test("a push that combines several types waits in the outlet's backlog if one of the other types is held")
     func severalTypes() async throws {
         let store = MemoryStore(time: SkippingTime())
-        let dispatcher = try Self.dispatcher([GatedSender(isOpen: true)], store, StandingTime())
+        let dispatcher = try Self.dispatcher([GatedSender(isOpen: true)], store, StoppedTime())
         let newest = try Answered.shipment
-        guard case .push(let message) = newest.payload else { throw BenchError("no push") }
+        guard case .push(let message) = newest.payload else { throw ServerFixtureError("no push") }
         let held = try #require(EventType(validating: "security"))
         store.state.withLock { $0.holds = [Self.hold(newest.app, type: held)] }
         let brakes = dispatcher.breakers.brakes
@@ -155,7 +155,7 @@ struct DispatcherTests {
         OperatorHold(
             number: 1,
             scope: HoldScope(app: app, type: type),
-            placedAt: Letters.now,
+            placedAt: DeadLetterSamples.now,
             operator: "ada",
             because: "a test"
         )

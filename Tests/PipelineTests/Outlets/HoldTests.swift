@@ -1,17 +1,17 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Push
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 @testable import Store
 
 @Suite(
     "Holds",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -25,15 +25,15 @@ struct HoldTests {
 
     /// Runs a body together with a worker whose provider answers immediately or when the test permits it.
     private static func run(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ sender: GatedSender,
-        _ body: @escaping @Sendable (Rig) async throws -> Void
+        _ body: @escaping @Sendable (PipelineFixture) async throws -> Void
     ) async throws {
         let app = try #require(AppID(validating: "drop"))
-        let outfit = Rig.Outfit(senders: [app: [.fcm: sender]])
-        try await Rig.on(bench, outfit: outfit) { rig in
+        let outfit = PipelineFixture.Outfit(senders: [app: [.fcm: sender]])
+        try await PipelineFixture.on(servers, outfit: outfit) { pipeline in
             do {
-                try await body(rig)
+                try await body(pipeline)
             } catch {
                 sender.open()
                 throw error
@@ -42,16 +42,16 @@ struct HoldTests {
         }
     }
 
-    /// Runs a body in the same way on a new bench, with `count` users of one device each.
+    /// Runs a body in the same way on a new fixture, with `count` users of one device each.
     private static func run(
         _ sender: GatedSender,
         users count: Int,
-        _ body: @escaping @Sendable (Rig, [String]) async throws -> Void
+        _ body: @escaping @Sendable (PipelineFixture, [String]) async throws -> Void
     ) async throws {
-        try await Bench.withTopology { bench in
-            try await run(bench, sender) { rig in
-                try await register(rig, users(count))
-                try await body(rig, users(count))
+        try await ServerFixture.withTopology { servers in
+            try await run(servers, sender) { pipeline in
+                try await register(pipeline, users(count))
+                try await body(pipeline, users(count))
             }
         }
     }
@@ -62,45 +62,45 @@ struct HoldTests {
     }
 
     /// Places a hold and returns its number when every worker applies it.
-    private static func hold(_ rig: Rig, _ scope: HoldScope) async throws -> Int64 {
-        let placing = try await HoldAdmin(pool: rig.bench.owner).place(scope, by: ada)
-        guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
-        try await known(rig, scope, isHeld: true)
+    private static func hold(_ pipeline: PipelineFixture, _ scope: HoldScope) async throws -> Int64 {
+        let placing = try await HoldAdmin(pool: pipeline.servers.owner).place(scope, by: ada)
+        guard case .placed(let hold) = placing else { throw ServerFixtureError("not placed: \(placing)") }
+        try await known(pipeline, scope, isHeld: true)
         return hold.number
     }
 
-    private static func release(_ rig: Rig, _ number: Int64) async throws {
-        let hold = try await HoldAdmin(pool: rig.bench.owner).release(number, by: ada)
+    private static func release(_ pipeline: PipelineFixture, _ number: Int64) async throws {
+        let hold = try await HoldAdmin(pool: pipeline.servers.owner).release(number, by: ada)
         let scope = try #require(hold?.scope)
-        try await known(rig, scope, isHeld: false)
+        try await known(pipeline, scope, isHeld: false)
     }
 
-    private static func known(_ rig: Rig, _ scope: HoldScope, isHeld: Bool) async throws {
+    private static func known(_ pipeline: PipelineFixture, _ scope: HoldScope, isHeld: Bool) async throws {
         let labels = #"app="drop",type="\#(scope.type?.text ?? "")",provider="\#(scope.provider ?? "")""#
         try await eventually("the worker knows of the hold, or of its end") {
-            rig.metrics.text().contains("bellhop_holds{\(labels)} \(isHeld ? 1 : 0)\n")
+            pipeline.metrics.text().contains("bellhop_holds{\(labels)} \(isHeld ? 1 : 0)\n")
         }
     }
 
-    private static func register(_ rig: Rig, _ users: [String]) async throws {
-        try await rig.publish(
+    private static func register(_ pipeline: PipelineFixture, _ users: [String]) async throws {
+        try await pipeline.publish(
             users.map { user in
                 let device = #""token":"\#(user)","platform":"android","provider":"fcm""#
-                return rig.event(#"{"userId":"\#(user)",\#(device)}"#, key: "drop.subscription.upserted")
+                return pipeline.event(#"{"userId":"\#(user)",\#(device)}"#, key: "drop.subscription.upserted")
             }
         )
-        try await rig.wait(for: users.count, "SELECT count(*) FROM push_subscriptions")
+        try await pipeline.wait(for: users.count, "SELECT count(*) FROM push_subscriptions")
     }
 
     private static func publish(
-        _ rig: Rig,
+        _ pipeline: PipelineFixture,
         to users: [String],
         type: String = "transaction_complete",
         more: String = ""
     ) async throws {
-        try await rig.publish(
+        try await pipeline.publish(
             users.map { user in
-                rig.event(
+                pipeline.event(
                     #"{"id":"\#(type)-\#(user)","to":{"user":"\#(user)"},"title":"Hei","body":"på deg"\#(more)}"#,
                     key: "drop.\(type)"
                 )
@@ -113,31 +113,33 @@ struct HoldTests {
     @Test("held deliveries are recorded and wait unchanged, other types are sent, and a release sends each once")
     func type() async throws {
         let sender = GatedSender(isOpen: true)
-        try await Self.run(sender, users: 20) { rig, users in
-            let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
-            try await Self.publish(rig, to: users)
-            try await rig.wait(for: 20, Self.held)
-            try await Self.publish(rig, to: ["u0", "u1"], type: "security")
-            try await rig.wait(for: 2, Self.delivered)
-            let recorded = try await rig.bench.count("SELECT count(*) FROM notifications")
-            let backlogs = try await rig.bench.column("SELECT DISTINCT outlet FROM deliveries WHERE outlet IS NOT NULL")
-            let written = try await rig.bench.column(
+        try await Self.run(sender, users: 20) { pipeline, users in
+            let number = try await Self.hold(pipeline, try Self.scope("transaction_complete"))
+            try await Self.publish(pipeline, to: users)
+            try await pipeline.wait(for: 20, Self.held)
+            try await Self.publish(pipeline, to: ["u0", "u1"], type: "security")
+            try await pipeline.wait(for: 2, Self.delivered)
+            let recorded = try await pipeline.servers.count("SELECT count(*) FROM notifications")
+            let backlogs = try await pipeline.servers.column(
+                "SELECT DISTINCT outlet FROM deliveries WHERE outlet IS NOT NULL"
+            )
+            let written = try await pipeline.servers.column(
                 "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
             )
             #expect(recorded == 22)
             #expect(backlogs == ["drop/fcm//transaction_complete"])
             // Several polls of the puller, none of which may write.
-            try await Self.publish(rig, to: ["u2"], type: "security")
-            try await rig.wait(for: 3, Self.delivered)
-            let stillWritten = try await rig.bench.column(
+            try await Self.publish(pipeline, to: ["u2"], type: "security")
+            try await pipeline.wait(for: 3, Self.delivered)
+            let stillWritten = try await pipeline.servers.column(
                 "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
             )
             #expect(stillWritten == written)
             #expect(sender.tokens.count == 3)
-            try await Self.release(rig, number)
-            try await rig.wait(for: 23, Self.delivered)
+            try await Self.release(pipeline, number)
+            try await pipeline.wait(for: 23, Self.delivered)
             #expect(sender.tokens.count == 23)
-            let acts = try await rig.bench.column("SELECT act || ' ' || because FROM audit ORDER BY number")
+            let acts = try await pipeline.servers.column("SELECT act || ' ' || because FROM audit ORDER BY number")
             #expect(acts == ["hold-add the wrong campaign", "hold-release the wrong campaign"])
         }
     }
@@ -145,22 +147,22 @@ struct HoldTests {
     @Test("a hold on a provider stops the backlog that waits for it, and a release sends it in order")
     func provider() async throws {
         let sender = GatedSender(window: 1)
-        try await Self.run(sender, users: 12) { rig, users in
+        try await Self.run(sender, users: 12) { pipeline, users in
             for user in users {
-                let known = try await rig.bench.count("SELECT count(*) FROM notifications")
-                try await Self.publish(rig, to: [user])
-                try await rig.wait(for: known + 1, "SELECT count(*) FROM notifications")
+                let known = try await pipeline.servers.count("SELECT count(*) FROM notifications")
+                try await Self.publish(pipeline, to: [user])
+                try await pipeline.wait(for: known + 1, "SELECT count(*) FROM notifications")
             }
             let waiting = "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'"
-            try await rig.wait(for: 10, waiting)
-            let number = try await Self.hold(rig, try Self.scope(provider: "fcm"))
+            try await pipeline.wait(for: 10, waiting)
+            let number = try await Self.hold(pipeline, try Self.scope(provider: "fcm"))
             sender.open()
-            try await rig.wait(for: 2, Self.delivered)
-            try await Self.publish(rig, to: ["u0"], type: "security")
-            try await rig.wait(for: 11, waiting)
+            try await pipeline.wait(for: 2, Self.delivered)
+            try await Self.publish(pipeline, to: ["u0"], type: "security")
+            try await pipeline.wait(for: 11, waiting)
             #expect(sender.tokens.count == 2)
-            try await Self.release(rig, number)
-            try await rig.wait(for: 13, Self.delivered)
+            try await Self.release(pipeline, number)
+            try await pipeline.wait(for: 13, Self.delivered)
             // The urgent one first, then the others in the order of their records; two may be in flight at a time.
             let others = users.filter { !sender.tokens.prefix(2).contains($0) }
             let released = Array(sender.tokens.dropFirst(2))
@@ -176,18 +178,18 @@ struct HoldTests {
     @Test("a hold on a type takes its deliveries out of a mixed backlog, and the other types are sent")
     func among() async throws {
         let sender = GatedSender(window: 1)
-        try await Self.run(sender, users: 10) { rig, users in
-            try await Self.publish(rig, to: users)
-            try await rig.wait(for: 10, "SELECT count(*) FROM notifications")
-            try await Self.publish(rig, to: users, type: "qr_payment")
-            try await rig.wait(for: 18, "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'")
-            let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
+        try await Self.run(sender, users: 10) { pipeline, users in
+            try await Self.publish(pipeline, to: users)
+            try await pipeline.wait(for: 10, "SELECT count(*) FROM notifications")
+            try await Self.publish(pipeline, to: users, type: "qr_payment")
+            try await pipeline.wait(for: 18, "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'")
+            let number = try await Self.hold(pipeline, try Self.scope("transaction_complete"))
             sender.open()
-            try await rig.wait(for: 12, Self.delivered)
-            try await rig.wait(for: 8, Self.held)
+            try await pipeline.wait(for: 12, Self.delivered)
+            try await pipeline.wait(for: 8, Self.held)
             #expect(sender.tokens.count == 12)
-            try await Self.release(rig, number)
-            try await rig.wait(for: 20, Self.delivered)
+            try await Self.release(pipeline, number)
+            try await pipeline.wait(for: 20, Self.delivered)
             #expect(sender.tokens.count == 20)
         }
     }
@@ -195,23 +197,23 @@ struct HoldTests {
     @Test("a delivery that expires during a hold ends as expired, with the hold as the reason")
     func expiry() async throws {
         let sender = GatedSender(isOpen: true)
-        try await Self.run(sender, users: 2) { rig, _ in
-            let number = try await Self.hold(rig, try Self.scope())
-            let soon = Timestamp(clamping: Letters.now.microseconds + 3_600_000_000)
-            try await Self.publish(rig, to: ["u0"], more: #","expiresAt":"\#(soon)""#)
-            try await Self.publish(rig, to: ["u1"])
-            try await rig.wait(for: 2, Self.held)
-            let over = try await rig.bench.owner.run(
+        try await Self.run(sender, users: 2) { pipeline, _ in
+            let number = try await Self.hold(pipeline, try Self.scope())
+            let soon = Timestamp(clamping: DeadLetterSamples.now.microseconds + 3_600_000_000)
+            try await Self.publish(pipeline, to: ["u0"], more: #","expiresAt":"\#(soon)""#)
+            try await Self.publish(pipeline, to: ["u1"])
+            try await pipeline.wait(for: 2, Self.held)
+            let over = try await pipeline.servers.owner.run(
                 """
                 UPDATE inbox SET extras = jsonb_set(extras::jsonb, '{expiresAt}', '"2020-01-01T00:00:00Z"')::text
                 WHERE extras::jsonb ? 'expiresAt'
                 """
             )
             #expect(over.affectedCount == 1)
-            try await Self.release(rig, number)
-            try await rig.wait(for: 1, Self.delivered)
+            try await Self.release(pipeline, number)
+            try await pipeline.wait(for: 1, Self.delivered)
             let end = "SELECT count(*) FROM deliveries WHERE state = 'expired' AND reason = 'expired-while-held'"
-            try await rig.wait(for: 1, end)
+            try await pipeline.wait(for: 1, end)
             #expect(sender.tokens == ["u1"])
         }
     }
@@ -219,13 +221,13 @@ struct HoldTests {
     @Test("discarded deliveries are never sent, stay in the app, and are exactly those of the selection")
     func discard() async throws {
         let sender = GatedSender(isOpen: true)
-        try await Self.run(sender, users: 8) { rig, users in
+        try await Self.run(sender, users: 8) { pipeline, users in
             let scope = try Self.scope()
-            let number = try await Self.hold(rig, scope)
-            try await Self.publish(rig, to: users)
-            try await Self.publish(rig, to: ["u0"], type: "security")
-            try await rig.wait(for: 9, Self.held)
-            let admin = HoldAdmin(pool: rig.bench.owner)
+            let number = try await Self.hold(pipeline, scope)
+            try await Self.publish(pipeline, to: users)
+            try await Self.publish(pipeline, to: ["u0"], type: "security")
+            try await pipeline.wait(for: 9, Self.held)
+            let admin = HoldAdmin(pool: pipeline.servers.owner)
             let one = HoldSelection(scope, of: number, event: EventID(validating: "transaction_complete-u3"))
             let single = try await admin.count(one)
             #expect(single.deliveries == 1)
@@ -240,20 +242,20 @@ struct HoldTests {
             let rest = try await admin.discard(selection, agreed: 7, by: Self.ada, pausing: .zero)
             #expect(fewer == DiscardResult(done: 2, left: 5, isHeld: true))
             #expect(rest == DiscardResult(done: 5, left: 0, isHeld: true))
-            let acts = try await rig.bench.column(
+            let acts = try await pipeline.servers.column(
                 """
                 SELECT act || ' ' || items || ' ' || (filter ->> 'hold') FROM audit
                 WHERE act LIKE 'hold-discard%' ORDER BY number DESC LIMIT 2
                 """
             )
             #expect(acts == ["hold-discarded 5 \(number)", "hold-discard 7 \(number)"])
-            try await Self.release(rig, number)
-            try await rig.wait(for: 1, Self.delivered)
+            try await Self.release(pipeline, number)
+            try await pipeline.wait(for: 1, Self.delivered)
             #expect(sender.tokens == ["u0"])
-            let ended = try await rig.bench.count(
+            let ended = try await pipeline.servers.count(
                 "SELECT count(*) FROM deliveries WHERE state = 'suppressed' AND reason = 'discarded' AND outlet IS NULL"
             )
-            let recorded = try await rig.bench.count("SELECT count(*) FROM notifications")
+            let recorded = try await pipeline.servers.count("SELECT count(*) FROM notifications")
             #expect(ended == 8)
             #expect(recorded == 9)
         }
@@ -263,24 +265,24 @@ struct HoldTests {
         "a worker that starts during a hold applies it before its first send, and after a release sends each once"
     )
     func restart() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let sender = GatedSender(isOpen: true)
             let numbers = Numbers()
-            try await Self.run(bench, sender) { rig in
-                try await Self.register(rig, Self.users(6))
-                numbers.add(try await Self.hold(rig, try Self.scope("transaction_complete")))
-                try await Self.publish(rig, to: Self.users(5))
-                try await rig.wait(for: 5, Self.held)
+            try await Self.run(servers, sender) { pipeline in
+                try await Self.register(pipeline, Self.users(6))
+                numbers.add(try await Self.hold(pipeline, try Self.scope("transaction_complete")))
+                try await Self.publish(pipeline, to: Self.users(5))
+                try await pipeline.wait(for: 5, Self.held)
             }
-            try await Self.run(bench, sender) { rig in
-                try await Self.publish(rig, to: ["u5"])
-                try await rig.wait(for: 6, Self.held)
+            try await Self.run(servers, sender) { pipeline in
+                try await Self.publish(pipeline, to: ["u5"])
+                try await pipeline.wait(for: 6, Self.held)
                 #expect(sender.tokens.isEmpty)
             }
-            _ = try await HoldAdmin(pool: bench.owner).release(try #require(numbers.first), by: Self.ada)
+            _ = try await HoldAdmin(pool: servers.owner).release(try #require(numbers.first), by: Self.ada)
             // No worker ran at the time of the release.
-            try await Self.run(bench, sender) { rig in
-                try await rig.wait(for: 6, Self.delivered)
+            try await Self.run(servers, sender) { pipeline in
+                try await pipeline.wait(for: 6, Self.delivered)
                 #expect(Set(sender.tokens) == Set(Self.users(6)))
                 #expect(sender.tokens.count == 6)
             }

@@ -1,10 +1,10 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Store
 import Testing
-import Workbench
 
 @testable import Pipeline
 
@@ -51,7 +51,7 @@ struct ParsedBatchTests {
     }
 
     private func parsed(_ messages: [IncomingMessage]) throws -> ParsedBatch {
-        ParsedBatch(messages, catalogs: try Bench.drop(), names: names, arrival: Timestamp(clamping: 0))
+        ParsedBatch(messages, catalogs: try ServerFixture.drop(), names: names, arrival: Timestamp(clamping: 0))
     }
 
     @Test("each message is parsed into one kind, with its position in the batch")

@@ -1,12 +1,12 @@
+import IntegrationSupport
 import Pipeline
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Receipts",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -18,30 +18,30 @@ struct ReceiptTests {
     private static let byHand = ReceiptPolicy()
 
     /// Returns the ledger as text, one line for each delivery.
-    private static func ledger(_ counterpart: Counterpart) async throws -> [String?] {
-        try await counterpart.rig.bench.column(
+    private static func ledger(_ peer: ProviderPeer) async throws -> [String?] {
+        try await peer.pipeline.servers.column(
             "SELECT concat_ws('|', user_id, state, reason, attempts) FROM deliveries ORDER BY user_id"
         )
     }
 
-    private static func makeDue(_ counterpart: Counterpart) async throws {
-        _ = try await counterpart.rig.bench.owner.run("UPDATE deliveries SET due_at = now()", [])
+    private static func makeDue(_ peer: ProviderPeer) async throws {
+        _ = try await peer.pipeline.servers.owner.run("UPDATE deliveries SET due_at = now()", [])
     }
 
-    private static func questions(_ counterpart: Counterpart) -> Int {
-        counterpart.sandbox.received(.expo).count { $0.path.hasSuffix("getReceipts") }
+    private static func questions(_ peer: ProviderPeer) -> Int {
+        peer.sandbox.received(.expo).count { $0.path.hasSuffix("getReceipts") }
     }
 
-    private static func sends(_ counterpart: Counterpart) -> Int {
-        counterpart.sandbox.received(.expo).count { $0.path.hasSuffix("send") }
+    private static func sends(_ peer: ProviderPeer) -> Int {
+        peer.sandbox.received(.expo).count { $0.path.hasSuffix("send") }
     }
 
     @Test("an accepted push waits for 15 minutes with its ticket, and is delivered if Expo's receipt confirms it")
     func delivered() async throws {
-        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
-            try await counterpart.register([("u1", "a"), ("u2", "b")])
-            try await counterpart.publish(["e1"], to: ["u1", "u2"])
-            try await counterpart.rig.wait(
+        try await ProviderPeer.run(over: .expo, looks: Self.byHand) { peer in
+            try await peer.register([("u1", "a"), ("u2", "b")])
+            try await peer.publish(["e1"], to: ["u1", "u2"])
+            try await peer.pipeline.wait(
                 for: 2,
                 """
                 SELECT count(*) FROM deliveries WHERE state = 'accepted' AND attempts = 1
@@ -49,43 +49,43 @@ struct ReceiptTests {
                 AND sent_at <= now() AND provider_message_id IS NOT NULL AND claim IS NULL
                 """
             )
-            #expect(Self.questions(counterpart) == 0)
-            try await Self.makeDue(counterpart)
-            try await counterpart.waitUntilAnswered(2)
-            #expect(try await Self.ledger(counterpart) == ["u1|delivered|1", "u2|delivered|1"])
-            let rest = try await counterpart.rig.bench.count(
+            #expect(Self.questions(peer) == 0)
+            try await Self.makeDue(peer)
+            try await peer.waitUntilAnswered(2)
+            #expect(try await Self.ledger(peer) == ["u1|delivered|1", "u2|delivered|1"])
+            let rest = try await peer.pipeline.servers.count(
                 """
                 SELECT count(*) FROM deliveries WHERE sent_at IS NULL AND due_at IS NULL AND claim IS NULL
                 AND provider_message_id IS NOT NULL
                 """
             )
             #expect(rest == 2)
-            #expect(Self.sends(counterpart) == 2)
+            #expect(Self.sends(peer) == 2)
         }
     }
 
     @Test("a gone device is revoked, and one that was registered again since the send is not")
     func deviceGone() async throws {
-        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
-            try await counterpart.register([("old", "gone-1"), ("renewed", "gone-2")])
-            try await counterpart.publish(["e1"], to: ["old", "renewed"])
-            try await counterpart.rig.wait(for: 2, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
-            _ = try await counterpart.rig.bench.owner.run(
+        try await ProviderPeer.run(over: .expo, looks: Self.byHand) { peer in
+            try await peer.register([("old", "gone-1"), ("renewed", "gone-2")])
+            try await peer.publish(["e1"], to: ["old", "renewed"])
+            try await peer.pipeline.wait(for: 2, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            _ = try await peer.pipeline.servers.owner.run(
                 "UPDATE push_subscriptions SET registered_at = now() WHERE profile_id = 'renewed'",
                 []
             )
-            try await Self.makeDue(counterpart)
-            try await counterpart.waitUntilAnswered(2)
+            try await Self.makeDue(peer)
+            try await peer.waitUntilAnswered(2)
             #expect(
-                try await Self.ledger(counterpart) == [
+                try await Self.ledger(peer) == [
                     "old|failed|DeviceNotRegistered|1", "renewed|failed|DeviceNotRegistered|1",
                 ]
             )
-            try await counterpart.rig.wait(
+            try await peer.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'DeviceNotRegistered'"
             )
-            let revoked = try await counterpart.rig.bench.column(
+            let revoked = try await peer.pipeline.servers.column(
                 "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NOT NULL"
             )
             #expect(revoked == ["old"])
@@ -94,14 +94,14 @@ struct ReceiptTests {
 
     @Test("a receipt with a temporary error leads to retries up to the limit, and then to a dead letter")
     func retried() async throws {
-        try await Counterpart.run(over: .expo) { counterpart in
-            try await counterpart.register([("u1", "provider-1")])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await counterpart.waitUntilAnswered(1)
-            #expect(try await Self.ledger(counterpart) == ["u1|failed|attempts-exhausted|2"])
-            #expect(Self.sends(counterpart) == 2)
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
-            let letter = try await counterpart.rig.bench.column(
+        try await ProviderPeer.run(over: .expo) { peer in
+            try await peer.register([("u1", "provider-1")])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.waitUntilAnswered(1)
+            #expect(try await Self.ledger(peer) == ["u1|failed|attempts-exhausted|2"])
+            #expect(Self.sends(peer) == 2)
+            try await peer.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let letter = try await peer.pipeline.servers.column(
                 """
                 SELECT concat_ws('|', stage, reason, error, provider, app, event_type, event_id, user_id, attempts)
                 FROM dead_letters
@@ -117,81 +117,84 @@ struct ReceiptTests {
 
     @Test("a rate limit defers, credentials that Expo lacks wait for a breaker, and a message that is too big fails")
     func held() async throws {
-        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
-            counterpart.sandbox.setFaults([
+        try await ProviderPeer.run(over: .expo, looks: Self.byHand) { peer in
+            peer.sandbox.setFaults([
                 SandboxFault(
                     .expo,
                     .answer(.init(status: 500, reason: "MessageTooBig")),
                     match: "receipt ExponentPushToken[big]"
                 )
             ])
-            try await counterpart.register([("u1", "rate-1"), ("u2", "mismatch-1"), ("u3", "big")])
-            try await counterpart.publish(["e1"], to: ["u1", "u2", "u3"])
-            try await counterpart.rig.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
-            try await Self.makeDue(counterpart)
-            try await counterpart.rig.wait(
+            try await peer.register([("u1", "rate-1"), ("u2", "mismatch-1"), ("u3", "big")])
+            try await peer.publish(["e1"], to: ["u1", "u2", "u3"])
+            try await peer.pipeline.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            try await Self.makeDue(peer)
+            try await peer.pipeline.wait(
                 for: 3,
                 "SELECT count(*) FROM deliveries WHERE state IN ('deferred', 'failed')"
             )
             #expect(
-                try await Self.ledger(counterpart) == [
+                try await Self.ledger(peer) == [
                     "u1|deferred|MessageRateExceeded|1", "u2|deferred|breaker|1", "u3|failed|payload-refused|1",
                 ]
             )
-            let waiting = try await counterpart.rig.bench.count(
+            let waiting = try await peer.pipeline.servers.count(
                 "SELECT count(*) FROM deliveries WHERE due_at > now() + interval '30 s' AND sent_at IS NULL"
             )
             #expect(waiting == 2)
-            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'")
+            try await peer.pipeline.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'"
+            )
         }
     }
 
     @Test("a missing receipt is requested again, and after a day its delivery is unknown and not sent again")
     func missing() async throws {
-        try await Counterpart.run(over: .expo) { counterpart in
-            try await counterpart.register([("u1", "silent-1")])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await eventually("the receipt is asked for three times") { Self.questions(counterpart) >= 3 }
-            #expect(try await Self.ledger(counterpart) == ["u1|accepted|1"])
-            _ = try await counterpart.rig.bench.owner.run(
+        try await ProviderPeer.run(over: .expo) { peer in
+            try await peer.register([("u1", "silent-1")])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await eventually("the receipt is asked for three times") { Self.questions(peer) >= 3 }
+            #expect(try await Self.ledger(peer) == ["u1|accepted|1"])
+            _ = try await peer.pipeline.servers.owner.run(
                 "UPDATE deliveries SET sent_at = now() - interval '24 hours', due_at = now()",
                 []
             )
-            try await counterpart.waitUntilAnswered(1)
-            #expect(try await Self.ledger(counterpart) == ["u1|unknown|receipt-missing|1"])
-            #expect(Self.sends(counterpart) == 1)
+            try await peer.waitUntilAnswered(1)
+            #expect(try await Self.ledger(peer) == ["u1|unknown|receipt-missing|1"])
+            #expect(Self.sends(peer) == 1)
         }
     }
 
     @Test("accepted deliveries stay accepted while Expo is unavailable, and their receipts are requested afterwards")
     func unanswered() async throws {
-        try await Counterpart.run(over: .expo) { counterpart in
+        try await ProviderPeer.run(over: .expo) { peer in
             let away = SandboxFault(.expo, .answer(.init(status: 503)), match: "getReceipts").limited(count: 1)
-            counterpart.sandbox.setFaults([away])
-            try await counterpart.register([("u1", "a")])
-            try await counterpart.publish(["e1"], to: ["u1"])
-            try await eventually("the question fails") { Self.questions(counterpart) == 1 }
-            try await counterpart.rig.wait(
+            peer.sandbox.setFaults([away])
+            try await peer.register([("u1", "a")])
+            try await peer.publish(["e1"], to: ["u1"])
+            try await eventually("the question fails") { Self.questions(peer) == 1 }
+            try await peer.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM deliveries WHERE state = 'accepted' AND due_at <= now() + interval '5 s'"
             )
-            try await counterpart.waitUntilAnswered(1)
-            #expect(try await Self.ledger(counterpart) == ["u1|delivered|1"])
-            let text = counterpart.rig.metrics.text()
+            try await peer.waitUntilAnswered(1)
+            #expect(try await Self.ledger(peer) == ["u1|delivered|1"])
+            let text = peer.pipeline.metrics.text()
             #expect(text.contains(#"bellhop_receipts_total{app="drop",outcome="unanswered"} 1"#))
         }
     }
 
     @Test("a message on the receipts queue that is not an internal message becomes a dead letter")
     func stray() async throws {
-        try await Counterpart.run(over: .expo) { counterpart in
-            let names = counterpart.rig.bench.names
-            try await counterpart.rig.publish(
+        try await ProviderPeer.run(over: .expo) { peer in
+            let names = peer.pipeline.servers.names
+            try await peer.pipeline.publish(
                 ["{", #"{"deliveries":[]}"#, #"{"deliveries":[["drop","u1","noti_x","push","s"]]}"#].map { body in
                     .init(exchange: names.work, routingKey: names.receipts, body: Array(body.utf8))
                 }
             )
-            try await counterpart.rig.wait(
+            try await peer.pipeline.wait(
                 for: 3,
                 "SELECT count(*) FROM dead_letters WHERE stage = 'receipt' AND reason = 'malformed-json'"
             )
@@ -200,17 +203,17 @@ struct ReceiptTests {
 
     @Test("receipts of five hundred deliveries are requested in few calls, and each delivery is settled once")
     func many() async throws {
-        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+        try await ProviderPeer.run(over: .expo, looks: Self.byHand) { peer in
             let users = (0..<500).map { "u\($0)" }
-            try await counterpart.register(users.map { ($0, $0) })
-            try await counterpart.publish(["e1"], to: users)
-            try await counterpart.rig.wait(for: 500, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
-            try await Self.makeDue(counterpart)
-            try await counterpart.waitUntilAnswered(500)
-            #expect(Self.questions(counterpart) <= 4)
+            try await peer.register(users.map { ($0, $0) })
+            try await peer.publish(["e1"], to: users)
+            try await peer.pipeline.wait(for: 500, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            try await Self.makeDue(peer)
+            try await peer.waitUntilAnswered(500)
+            #expect(Self.questions(peer) <= 4)
             // The metrics follow after the commit.
             try await eventually("the meters say so") {
-                let text = counterpart.rig.metrics.text()
+                let text = peer.pipeline.metrics.text()
                 return text.contains(#"bellhop_deliveries_total{app="drop",state="delivered"} 500"#)
                     && text.contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 500"#)
             }

@@ -1,27 +1,32 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 /// Tests RabbitMQ's treatment of a message that was dead-lettered once and is dead-lettered again after a replay.
 ///
 /// With its old headers, the broker may drop it silently or leave it in its queue indefinitely.
-@Suite("The dead-letter cycle", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "The dead-letter cycle",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct CycleTrapTests {
     @Test(
         "a replayed message returns through a retry queue, and a copy with the old headers may not",
         arguments: ["at-most-once", "at-least-once"]
     )
     func comesBack(strategy: String) async throws {
-        guard let url = Servers.amqpURL else { throw BenchError("BELLHOP_AMQP_URL is not set") }
+        guard let url = Servers.amqpURL else { throw ServerFixtureError("BELLHOP_AMQP_URL is not set") }
         let broker = try BrokerAddress(validating: url)
-        let track = Track(name: Servers.uniqueName("cycle"), strategy: strategy)
+        let track = RetryCycle(name: Servers.uniqueName("cycle"), strategy: strategy)
         let publisher = Publisher(PublisherOptions(broker: broker, name: "test, cycle"))
         publisher.start()
         let result: Result<Void, any Error>
@@ -33,7 +38,7 @@ struct CycleTrapTests {
         try result.get()
     }
 
-    private func run(_ track: Track, _ broker: BrokerAddress, _ publisher: Publisher) async throws {
+    private func run(_ track: RetryCycle, _ broker: BrokerAddress, _ publisher: Publisher) async throws {
         try await BrokerSession.with(broker, name: "test, cycle") { try track.declare(on: $0) }
         let first = OutgoingMessage(exchange: "", routingKey: track.work, body: Array("replay me".utf8))
         #expect(await publisher.publish([first]) == [.confirmed])
@@ -57,7 +62,7 @@ struct CycleTrapTests {
 
         // The message as Bellhop replays it.
         let names = TopologyNames(try #require(Namespace("cycle")))
-        let item = DeadLetterParser.item(of: died, at: Letters.now, names: names)
+        let item = DeadLetterParser.item(of: died, at: DeadLetterSamples.now, names: names)
         #expect(item.cause.reason == "delivery-limit")
         let mark = DeadLetterItem.ReplayMark(item: item.deadID, replay: 1, round: 1)
         let replayed = ReplayHeaders(mark, by: "ada", origin: item.origin, arrivedAt: item.failedAt)
@@ -80,7 +85,7 @@ struct CycleTrapTests {
 }
 
 /// A work queue with a delivery limit, a retry queue that leads back to it, and a dead-letter queue.
-private struct Track: Sendable {
+private struct RetryCycle: Sendable {
     let work: String
     let retry: String
     let dead: String
@@ -119,7 +124,7 @@ private struct Track: Sendable {
                 return died
             }
         }
-        throw BenchError("the broker has not dead-lettered the message")
+        throw ServerFixtureError("the broker has not dead-lettered the message")
     }
 
     /// Takes one message that arrives in the work queue and returns its count, or 0 if none arrives in time.

@@ -1,12 +1,17 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Sandbox
 import Store
 import TestSupport
 import Testing
-import Workbench
 
-@Suite("Replays of deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Replays of deliveries",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct DeliveryReplayTests {
     @Test("a given-up delivery is sent again through the ledger, and no other delivery of its notification is")
     func replayed() async throws {
@@ -18,10 +23,10 @@ struct DeliveryReplayTests {
             #expect(progress.replay.state == .done)
             let items = try await fixture.items()
             #expect(items == ["resolved|1|1|delivered", "resolved|1|1|delivered"])
-            let ledger = try await fixture.counterpart.ledger()
+            let ledger = try await fixture.peer.ledger()
             #expect(ledger == ["u1|delivered|2", "u1|delivered|2"])
-            #expect(fixture.counterpart.arrivals.values.allSatisfy { $0 == 2 })
-            let notifications = try await fixture.bench.count("SELECT count(*) FROM notifications")
+            #expect(fixture.peer.arrivals.values.allSatisfy { $0 == 2 })
+            let notifications = try await fixture.servers.count("SELECT count(*) FROM notifications")
             #expect(notifications == 2)
             let audit = try await fixture.admin.auditLog(atMost: 5)
             #expect(audit.map { "\($0.operator) \($0.act) \($0.items)" } == ["ada replay 2"])
@@ -32,19 +37,19 @@ struct DeliveryReplayTests {
     func givenUpByReceipt() async throws {
         try await ReplayFixture.with(over: .expo) { fixture in
             let tooBig = SandboxFault(.expo, .answer(.init(status: 500, reason: "MessageTooBig")), match: "receipt")
-            fixture.counterpart.sandbox.setFaults([tooBig])
-            try await fixture.counterpart.register([("u1", "a")])
-            try await fixture.counterpart.publish(["e1"], to: ["u1"])
-            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
-            try await fixture.rig.wait(
+            fixture.peer.sandbox.setFaults([tooBig])
+            try await fixture.peer.register([("u1", "a")])
+            try await fixture.peer.publish(["e1"], to: ["u1"])
+            try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
+            try await fixture.pipeline.wait(
                 for: 1,
                 "SELECT count(*) FROM dead_letters WHERE stage = 'receipt' AND notification_id IS NOT NULL"
             )
             fixture.takeAll()
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.delivered: 1])
-            try await fixture.counterpart.waitUntilAnswered(1)
-            let ledger = try await fixture.counterpart.ledger()
+            try await fixture.peer.waitUntilAnswered(1)
+            let ledger = try await fixture.peer.ledger()
             #expect(ledger == ["u1|delivered|2"])
         }
     }
@@ -56,11 +61,16 @@ struct DeliveryReplayTests {
             for deaths in 2...3 {
                 let progress = try await fixture.wait(for: try await fixture.start())
                 #expect(progress.outcomes == [.failed: 1])
-                try await fixture.rig.wait(for: deaths, "SELECT deaths::bigint FROM dead_letters WHERE state = 'open'")
+                try await fixture.pipeline.wait(
+                    for: deaths,
+                    "SELECT deaths::bigint FROM dead_letters WHERE state = 'open'"
+                )
             }
             let items = try await fixture.items()
             #expect(items == ["open|3|2"])
-            let history = try await fixture.bench.count("SELECT count(*) FROM dead_letter_history WHERE kind = 'died'")
+            let history = try await fixture.servers.count(
+                "SELECT count(*) FROM dead_letter_history WHERE kind = 'died'"
+            )
             #expect(history == 2)
             let survey = try await fixture.book.survey(fixture.order(perItem: 2))
             #expect(survey.eligible.items == 0)
@@ -74,11 +84,11 @@ struct DeliveryReplayTests {
     func alreadyDelivered() async throws {
         try await ReplayFixture.with { fixture in
             try await fixture.die(["e1"])
-            _ = try await fixture.bench.owner.run("UPDATE deliveries SET state = 'delivered'")
+            _ = try await fixture.servers.owner.run("UPDATE deliveries SET state = 'delivered'")
             fixture.takeAll()
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.alreadyDelivered: 1])
-            #expect(fixture.counterpart.arrivals.values.map { $0 } == [1])
+            #expect(fixture.peer.arrivals.values.map { $0 } == [1])
         }
     }
 
@@ -88,8 +98,8 @@ struct DeliveryReplayTests {
             try await fixture.die(["e1"])
             fixture.takeAll()
             let mute = #"{"userId":"u1","preferences":{"enabled":false}}"#
-            try await fixture.rig.publish([fixture.rig.event(mute, key: "drop.recipient.upserted")])
-            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM notification_preferences")
+            try await fixture.pipeline.publish([fixture.pipeline.event(mute, key: "drop.recipient.upserted")])
+            try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM notification_preferences")
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.suppressed: 1])
             let items = try await fixture.items()
@@ -105,13 +115,13 @@ struct DeliveryReplayTests {
             _ = try await fixture.book.control(id, .pause, by: ReplayFixture.ada)
             let overlap = try await fixture.book.start(fixture.order(), agreed: 9, by: ReplayFixture.ada)
             #expect(overlap == .overlaps(id: id))
-            try await fixture.counterpart.publish(["e3"], to: ["u1"])
-            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE event_id = 'e3'")
+            try await fixture.peer.publish(["e3"], to: ["u1"])
+            try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE event_id = 'e3'")
             fixture.takeAll()
             _ = try await fixture.book.control(id, .resume, by: ReplayFixture.ada)
             let progress = try await fixture.wait(for: id)
             #expect(progress.settled == 2)
-            let open = try await fixture.bench.column("SELECT event_id FROM dead_letters WHERE state = 'open'")
+            let open = try await fixture.servers.column("SELECT event_id FROM dead_letters WHERE state = 'open'")
             #expect(open == ["e3"])
         }
     }
@@ -131,7 +141,7 @@ struct DeliveryReplayTests {
             let (sent, left) = (progress.outcomes[.delivered] ?? 0, progress.outcomes[.cancelled] ?? 0)
             #expect(sent + left == 30)
             #expect(left > 0)
-            let open = try await fixture.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let open = try await fixture.servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
             #expect(open == left)
             let again = try await fixture.book.control(id, .resume, by: ReplayFixture.ada)
             #expect(!again)
@@ -174,9 +184,9 @@ struct DeliveryReplayTests {
             try await fixture.die(["e1", "e2", "e3"])
             fixture.takeAll()
             // A runner that never returns: one delivery is in the ledger again, and its resume was never sent.
-            let held = ReplayStore(pool: fixture.bench.pool, runner: "vanished", horizon: Rig.horizon)
+            let held = ReplayStore(pool: fixture.servers.pool, runner: "vanished", horizon: PipelineFixture.horizon)
             let id = try await fixture.start(pace: .init(rate: 1))
-            _ = try await fixture.bench.owner.run(
+            _ = try await fixture.servers.owner.run(
                 Statement(
                     "UPDATE replays SET runner = 'vanished', runner_until = now() + interval '2 s' WHERE id = $1"
                 ),
@@ -187,7 +197,7 @@ struct DeliveryReplayTests {
             #expect(resumes.count == 1)
             let progress = try await fixture.wait(for: id)
             #expect(progress.outcomes == [.delivered: 3])
-            #expect(fixture.counterpart.arrivals.values.allSatisfy { $0 == 2 })
+            #expect(fixture.peer.arrivals.values.allSatisfy { $0 == 2 })
         }
     }
 }

@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Sandbox
@@ -7,26 +8,33 @@ import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
-@Suite("Replays of messages", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
+@Suite(
+    "Replays of messages",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
 struct MessageReplayTests {
     @Test("a rejected message is taken in when the reason of its rejection is removed, under its original routing key")
     func recorded() async throws {
         try await ReplayFixture.with { fixture in
-            _ = try await fixture.bench.owner.run("ALTER TABLE inbox ADD CONSTRAINT bad CHECK (title <> 'bad')")
+            _ = try await fixture.servers.owner.run("ALTER TABLE inbox ADD CONSTRAINT bad CHECK (title <> 'bad')")
             // Neither the body nor a property contains app and type: only the routing key does.
             let body = #"{"id":"e1","to":{"user":"u1"},"title":"bad","body":""}"#
-            try await fixture.rig.publish([fixture.rig.event(body, key: "drop.system")])
-            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'")
-            _ = try await fixture.bench.owner.run("ALTER TABLE inbox DROP CONSTRAINT bad")
+            try await fixture.pipeline.publish([fixture.pipeline.event(body, key: "drop.system")])
+            try await fixture.pipeline.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'"
+            )
+            _ = try await fixture.servers.owner.run("ALTER TABLE inbox DROP CONSTRAINT bad")
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.recorded: 1])
             let items = try await fixture.items()
             #expect(items == ["resolved|1|1|recorded"])
-            let titles = try await fixture.bench.column("SELECT user_id || ' ' || title FROM notifications")
+            let titles = try await fixture.servers.column("SELECT user_id || ' ' || title FROM notifications")
             #expect(titles == ["u1 bad"])
         }
     }
@@ -34,24 +42,27 @@ struct MessageReplayTests {
     @Test("a message that is rejected again is the same item, counted once per replay, with the message unchanged")
     func refusedAgain() async throws {
         try await ReplayFixture.with { fixture in
-            try await fixture.rig.publish([fixture.rig.event("not JSON {", key: "drop.system")])
-            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
-            let before = try await fixture.bench.column(
+            try await fixture.pipeline.publish([fixture.pipeline.event("not JSON {", key: "drop.system")])
+            try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let before = try await fixture.servers.column(
                 "SELECT encode(body, 'escape') || headers::text FROM dead_letters"
             )
             for deaths in 2...3 {
                 let progress = try await fixture.wait(for: try await fixture.start())
                 #expect(progress.outcomes == [.failed: 1])
-                try await fixture.rig.wait(for: deaths, "SELECT deaths::bigint FROM dead_letters WHERE state = 'open'")
+                try await fixture.pipeline.wait(
+                    for: deaths,
+                    "SELECT deaths::bigint FROM dead_letters WHERE state = 'open'"
+                )
             }
-            let after = try await fixture.bench.column(
+            let after = try await fixture.servers.column(
                 "SELECT encode(body, 'escape') || headers::text FROM dead_letters"
             )
             #expect(after == before)
-            let origins = try await fixture.bench.column(
+            let origins = try await fixture.servers.column(
                 "SELECT origin_exchange || ' ' || origin_routing_key FROM dead_letters"
             )
-            #expect(origins == ["\(fixture.bench.names.events) drop.system"])
+            #expect(origins == ["\(fixture.servers.names.events) drop.system"])
         }
     }
 
@@ -59,18 +70,18 @@ struct MessageReplayTests {
     func damaged() async throws {
         try await ReplayFixture.with { fixture in
             let letters = "SELECT count(*) FROM dead_letters WHERE state = 'open'"
-            try await fixture.rig.publish([fixture.rig.event("not JSON {", key: "drop.system")])
-            try await fixture.rig.wait(for: 1, letters)
-            try await fixture.bench.damage("NEW.replay_id = 1", of: "replay_items", at: "UPDATE")
+            try await fixture.pipeline.publish([fixture.pipeline.event("not JSON {", key: "drop.system")])
+            try await fixture.pipeline.wait(for: 1, letters)
+            try await fixture.servers.damage("NEW.replay_id = 1", of: "replay_items", at: "UPDATE")
             let first = try await fixture.start()
             #expect(first == 1)
-            try await fixture.rig.publish([fixture.rig.event("not JSON either {", key: "drop.security")])
-            try await fixture.rig.wait(for: 1, letters)
+            try await fixture.pipeline.publish([fixture.pipeline.event("not JSON either {", key: "drop.security")])
+            try await fixture.pipeline.wait(for: 1, letters)
             var others = DeadLetterFilter()
             others.type = "security"
             let progress = try await fixture.wait(for: try await fixture.start(others))
             #expect(progress.outcomes == [.failed: 1])
-            try await fixture.bench.repair(of: "replay_items")
+            try await fixture.servers.repair(of: "replay_items")
             _ = try await fixture.wait(for: first)
         }
     }
@@ -79,11 +90,11 @@ struct MessageReplayTests {
     func stillOwed() async throws {
         try await ReplayFixture.with { fixture in
             let users = (0..<1_000).map { "u\($0)" }
-            try await fixture.counterpart.register(users.map { ($0, "token-\($0)") })
-            try await fixture.counterpart.publish(["e1"], to: users)
-            try await fixture.counterpart.waitUntilSettled(1_000)
+            try await fixture.peer.register(users.map { ($0, "token-\($0)") })
+            try await fixture.peer.publish(["e1"], to: users)
+            try await fixture.peer.waitUntilSettled(1_000)
             // The state after a worker has died halfway: 150 deliveries are open, and the event is a dead letter.
-            _ = try await fixture.bench.owner.run(
+            _ = try await fixture.servers.owner.run(
                 """
                 UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'
                 WHERE user_id IN (SELECT user_id FROM deliveries ORDER BY user_id LIMIT 150)
@@ -91,18 +102,18 @@ struct MessageReplayTests {
             )
             let names = users.map { "\"\($0)\"" }.joined(separator: ",")
             let body = #"{"id":"e1","to":{"users":[\#(names)]},"title":"Hei","body":"på deg"}"#
-            var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
-            letter.origin.exchange = fixture.bench.names.events
+            var letter = DeadLetterSamples.rejected("dead", reason: "delivery-limit", body: body)
+            letter.origin.exchange = fixture.servers.names.events
             letter.origin.routingKey = "drop.transaction_complete"
-            _ = try await DeadLetterStore(pool: fixture.bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: fixture.servers.pool).file([letter])
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.alreadyRecorded: 1])
-            try await fixture.counterpart.waitUntilSettled(1_000)
-            let counts = fixture.counterpart.arrivals.values.sorted()
+            try await fixture.peer.waitUntilSettled(1_000)
+            let counts = fixture.peer.arrivals.values.sorted()
             #expect(counts.count == 1_000)
             #expect(counts.reduce(0, +) == 1_150)
             #expect(counts.max() == 2)
-            let notifications = try await fixture.bench.count("SELECT count(*) FROM notifications")
+            let notifications = try await fixture.servers.count("SELECT count(*) FROM notifications")
             #expect(notifications == 1_000)
         }
     }
@@ -110,34 +121,34 @@ struct MessageReplayTests {
     @Test("a resume message that became a dead letter resumes again, and is not read as an invalid event")
     func ownWork() async throws {
         try await ReplayFixture.with { fixture in
-            try await fixture.counterpart.register([("u1", "token-u1")])
-            try await fixture.counterpart.publish(["e1"], to: ["u1"])
-            try await fixture.counterpart.waitUntilSettled(1)
+            try await fixture.peer.register([("u1", "token-u1")])
+            try await fixture.peer.publish(["e1"], to: ["u1"])
+            try await fixture.peer.waitUntilSettled(1)
             // The open delivery when the message was lost.
-            _ = try await fixture.bench.owner.run(
+            _ = try await fixture.servers.owner.run(
                 "UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'"
             )
-            let ids = try await fixture.bench.column("SELECT id FROM notifications")
+            let ids = try await fixture.servers.column("SELECT id FROM notifications")
             let id = try #require(ids.compactMap { $0 }.first)
             let body = #"{"notifications":[["drop","u1","\#(id)"]]}"#
-            var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
-            letter.origin.exchange = fixture.bench.names.retry(Bench.tiers[0])
-            letter.origin.routingKey = fixture.bench.names.resume(.normal)
-            _ = try await DeadLetterStore(pool: fixture.bench.pool).file([letter])
+            var letter = DeadLetterSamples.rejected("dead", reason: "delivery-limit", body: body)
+            letter.origin.exchange = fixture.servers.names.retry(ServerFixture.tiers[0])
+            letter.origin.routingKey = fixture.servers.names.resume(.normal)
+            _ = try await DeadLetterStore(pool: fixture.servers.pool).file([letter])
             let forecast = ReplayDryRun(
-                catalogs: fixture.bench.catalogs,
+                catalogs: fixture.servers.catalogs,
                 zones: ZoneLibrary(environment: [:]),
-                names: fixture.bench.names,
-                pool: fixture.bench.pool
+                names: fixture.servers.names,
+                pool: fixture.servers.pool
             )
-            let arrival = ReplayDryRun.Arrival(letter.origin, at: Letters.ago(0))
-            let prediction = try await forecast.predict(arrival, at: Letters.ago(0))
+            let arrival = ReplayDryRun.Arrival(letter.origin, at: DeadLetterSamples.ago(0))
+            let prediction = try await forecast.predict(arrival, at: DeadLetterSamples.ago(0))
             #expect(prediction.kind == .stillOwed)
             #expect(forecast.rejection(of: arrival) == nil)
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.recorded: 1])
-            try await fixture.counterpart.waitUntilSettled(1)
-            #expect(fixture.counterpart.arrivals.values.sorted() == [2])
+            try await fixture.peer.waitUntilSettled(1)
+            #expect(fixture.peer.arrivals.values.sorted() == [2])
             #expect(try await fixture.items() == ["resolved|1|1|recorded"])
         }
     }
@@ -146,19 +157,19 @@ struct MessageReplayTests {
     func oldFeed() async throws {
         try await ReplayFixture.with { fixture in
             let newer = #"{"userId":"u1","locale":"nb"}"#
-            try await fixture.rig.publish([fixture.rig.event(newer, key: "drop.recipient.upserted")])
-            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM recipients")
-            var letter = Letters.rejected(
+            try await fixture.pipeline.publish([fixture.pipeline.event(newer, key: "drop.recipient.upserted")])
+            try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM recipients")
+            var letter = DeadLetterSamples.rejected(
                 "old",
-                failedAt: Letters.ago(3_600),
+                failedAt: DeadLetterSamples.ago(3_600),
                 body: #"{"userId":"u1","locale":"en"}"#
             )
-            letter.origin.exchange = fixture.bench.names.events
+            letter.origin.exchange = fixture.servers.names.events
             letter.origin.routingKey = "drop.recipient.upserted"
-            _ = try await DeadLetterStore(pool: fixture.bench.pool).file([letter])
+            _ = try await DeadLetterStore(pool: fixture.servers.pool).file([letter])
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.recorded: 1])
-            let locales = try await fixture.bench.column("SELECT locale FROM recipients")
+            let locales = try await fixture.servers.column("SELECT locale FROM recipients")
             #expect(locales == ["nb"])
         }
     }
@@ -166,30 +177,30 @@ struct MessageReplayTests {
     @Test("a message that the broker dead-lettered passes a retry queue after its replay, neither dropped nor stuck")
     func cycle() async throws {
         try await ReplayFixture.with { fixture in
-            try await fixture.counterpart.register([("u1", "t1")])
+            try await fixture.peer.register([("u1", "t1")])
             let body =
                 #"{"id":"e1","app":"drop","eventType":"transaction_complete","to":{"user":"u1"},"title":"t","body":"b"}"#
             var properties = MessageProperties(contentType: "application/json")
             // The headers that RabbitMQ writes at the delivery limit, before another pass through the retry queue.
-            let retry = fixture.bench.names.retry(Bench.tiers[2])
+            let retry = fixture.servers.names.retry(ServerFixture.tiers[2])
             properties.headers = [
                 "x-death": .array(
-                    Self.deaths([fixture.bench.names.lane(.normal), retry, fixture.bench.names.resume(.bulk)])
+                    Self.deaths([fixture.servers.names.lane(.normal), retry, fixture.servers.names.resume(.bulk)])
                 )
             ]
             let letter = OutgoingMessage(
-                exchange: fixture.bench.names.dead,
+                exchange: fixture.servers.names.dead,
                 routingKey: "drop.transaction_complete",
                 properties: properties,
                 body: Array(body.utf8)
             )
-            try await fixture.rig.publish([letter])
-            try await fixture.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'delivery-limit'")
-            fixture.counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            try await fixture.pipeline.publish([letter])
+            try await fixture.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'delivery-limit'")
+            fixture.peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
             let progress = try await fixture.wait(for: try await fixture.start())
             #expect(progress.outcomes == [.recorded: 1])
-            try await fixture.counterpart.waitUntilSettled(1)
-            let ledger = try await fixture.counterpart.ledger()
+            try await fixture.peer.waitUntilSettled(1)
+            let ledger = try await fixture.peer.ledger()
             #expect(ledger == ["u1|delivered|2"])
         }
     }
@@ -238,7 +249,7 @@ struct ReplayedMessageTests {
         let names = TopologyNames(try #require(Namespace("x")))
         let message = OutgoingMessage(
             replaying: origin,
-            ReplayHeaders(mark, by: "ada", origin: origin, arrivedAt: Letters.ago(60)),
+            ReplayHeaders(mark, by: "ada", origin: origin, arrivedAt: DeadLetterSamples.ago(60)),
             names: names
         )
         #expect(message.body == body)

@@ -1,20 +1,20 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Push
 import Sandbox
 import Store
 import TestSupport
 import Testing
-import Workbench
 
-/// A counterpart with an operator's dead-letter commands.
+/// A provider peer with an operator's dead-letter commands.
 struct ReplayFixture: Sendable {
-    let counterpart: Counterpart
+    let peer: ProviderPeer
     let book: ReplayAdmin
     let admin: DeadLetterAdmin
 
-    var rig: Rig { counterpart.rig }
-    var bench: Bench { counterpart.rig.bench }
+    var pipeline: PipelineFixture { peer.pipeline }
+    var servers: ServerFixture { peer.pipeline.servers }
 
     static let ada = ActingOperator(name: "ada", because: "a test")
 
@@ -22,10 +22,10 @@ struct ReplayFixture: Sendable {
         over provider: PushProvider = .fcm,
         _ body: @escaping @Sendable (ReplayFixture) async throws -> Void
     ) async throws {
-        try await Counterpart.run(over: provider) { counterpart in
-            let admin = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .admin))
+        try await ProviderPeer.run(over: provider) { peer in
+            let admin = try ServerFixture.makePool(setUp: peer.pipeline.servers.namespace.setUp(as: .admin))
             let fixture = ReplayFixture(
-                counterpart: counterpart,
+                peer: peer,
                 book: ReplayAdmin(pool: admin),
                 admin: DeadLetterAdmin(pool: admin)
             )
@@ -40,20 +40,20 @@ struct ReplayFixture: Sendable {
 
     /// Makes FCM reject every message permanently, until a test changes its answers.
     func refuseAll() {
-        counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
+        peer.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
     }
 
     func takeAll() {
-        counterpart.sandbox.setFaults([])
+        peer.sandbox.setFaults([])
     }
 
     /// Publishes notifications that FCM rejects, and waits until each is a dead letter.
     func die(_ ids: [String], user: String = "u1") async throws {
-        try await counterpart.register([(user, "token-\(user)")])
+        try await peer.register([(user, "token-\(user)")])
         refuseAll()
-        try await counterpart.publish(ids, to: [user])
-        try await rig.wait(for: ids.count, "SELECT count(*) FROM dead_letters WHERE state = 'open'")
-        try await rig.wait(for: ids.count, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
+        try await peer.publish(ids, to: [user])
+        try await pipeline.wait(for: ids.count, "SELECT count(*) FROM dead_letters WHERE state = 'open'")
+        try await pipeline.wait(for: ids.count, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
     }
 
     func order(
@@ -61,7 +61,7 @@ struct ReplayFixture: Sendable {
         pace: ReplayOrder.Pace = .init(),
         perItem: Int = 5
     ) -> ReplayOrder {
-        let limits = ReplayLimits(perItem: perItem, failedSince: Letters.ago(86_400))
+        let limits = ReplayLimits(perItem: perItem, failedSince: DeadLetterSamples.ago(86_400))
         return ReplayOrder(filter, limits: limits, pace: pace)
     }
 
@@ -71,7 +71,9 @@ struct ReplayFixture: Sendable {
         pace: ReplayOrder.Pace = .init()
     ) async throws -> Int64 {
         let outcome = try await book.start(order(filter, pace: pace), agreed: 100_000, by: Self.ada)
-        guard case .started(let id, _) = outcome else { throw BenchError("the replay did not begin: \(outcome)") }
+        guard case .started(let id, _) = outcome else {
+            throw ServerFixtureError("the replay did not begin: \(outcome)")
+        }
         return id
     }
 
@@ -90,7 +92,7 @@ struct ReplayFixture: Sendable {
 
     /// Returns every item as text: state, failures, replays, resolution.
     func items() async throws -> [String?] {
-        try await bench.column(
+        try await servers.column(
             "SELECT concat_ws('|', state, deaths, replays, resolution) FROM dead_letters ORDER BY event_id, dead_id"
         )
     }

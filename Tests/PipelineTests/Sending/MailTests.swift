@@ -1,11 +1,11 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Mails",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -14,50 +14,50 @@ import Workbench
 )
 struct MailTests {
     /// Stores a user with an address and without a device.
-    private static func mailbox(_ counterpart: Counterpart, _ user: String, _ more: String = "") async throws {
-        try await counterpart.feed(user, #""email":"\#(user)@example.com"\#(more)"#, until: "r.email IS NOT NULL")
+    private static func mailbox(_ peer: ProviderPeer, _ user: String, _ more: String = "") async throws {
+        try await peer.feed(user, #""email":"\#(user)@example.com"\#(more)"#, until: "r.email IS NOT NULL")
     }
 
     @Test("a high-priority event is mailed once, however often it arrives, with the notification's id as Message-ID")
     func once() async throws {
-        try await Counterpart.run { counterpart in
-            try await Self.mailbox(counterpart, "kari")
-            for _ in 1...3 { try await counterpart.publish(["e1", "e1"], to: ["kari"], type: "security") }
-            try await counterpart.publish(["e2"], to: ["kari"], type: "transaction_complete")
-            try await counterpart.rig.waitUntilIdle(events: 8)
-            try await counterpart.waitUntilSettled(3)
+        try await ProviderPeer.run { peer in
+            try await Self.mailbox(peer, "kari")
+            for _ in 1...3 { try await peer.publish(["e1", "e1"], to: ["kari"], type: "security") }
+            try await peer.publish(["e2"], to: ["kari"], type: "transaction_complete")
+            try await peer.pipeline.waitUntilIdle(events: 8)
+            try await peer.waitUntilSettled(3)
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "e1|kari|-|suppressed|no-device", "e1|kari|email|delivered", "e2|kari|-|suppressed|no-device",
                 ]
             )
-            let ids = try await counterpart.rig.bench.column(
+            let ids = try await peer.pipeline.servers.column(
                 """
                 SELECT '<' || notification_id || '@drop.example>' || provider_message_id FROM deliveries
                 WHERE channel = 'email' AND attempts = 1 AND unknown_sends = 0
                 """
             )
-            let tag = try #require(counterpart.sandbox.received(.email).first?.tag)
+            let tag = try #require(peer.sandbox.received(.email).first?.tag)
             #expect(ids == [tag + tag])
-            #expect(counterpart.sandbox.received(.email).count == 1)
+            #expect(peer.sandbox.received(.email).count == 1)
         }
     }
 
     @Test("no mail and no row of it exist if emailEnabled is false, the address is missing, or the user is muted")
     func nobody() async throws {
-        try await Counterpart.run { counterpart in
-            try await Self.mailbox(counterpart, "off", #","emailEnabled":false"#)
-            try await Self.mailbox(counterpart, "muted", #","preferences":{"enabled":false}"#)
-            try await Self.mailbox(counterpart, "kari")
-            try await counterpart.publish(["e1"], to: ["off", "muted", "nobody", "kari"], type: "security")
-            try await counterpart.waitUntilSettled(5)
+        try await ProviderPeer.run { peer in
+            try await Self.mailbox(peer, "off", #","emailEnabled":false"#)
+            try await Self.mailbox(peer, "muted", #","preferences":{"enabled":false}"#)
+            try await Self.mailbox(peer, "kari")
+            try await peer.publish(["e1"], to: ["off", "muted", "nobody", "kari"], type: "security")
+            try await peer.waitUntilSettled(5)
             #expect(
-                try await counterpart.fates() == [
+                try await peer.fates() == [
                     "e1|kari|-|suppressed|no-device", "e1|kari|email|delivered", "e1|muted|-|suppressed|muted",
                     "e1|nobody|-|suppressed|no-device", "e1|off|-|suppressed|no-device",
                 ]
             )
-            #expect(counterpart.sandbox.received(.email).map(\.token) == ["kari@example.com"])
+            #expect(peer.sandbox.received(.email).map(\.token) == ["kari@example.com"])
         }
     }
 
@@ -65,19 +65,19 @@ struct MailTests {
     func language() async throws {
         let nb = #"nb: { title: "Ny pålogging fra {device}", body: "{place}" }"#
         let both = nb + #", en: { title: "New sign-in from {device}", body: "{place}" }"#
-        try await Counterpart.run(
-            catalogs: try Bench.shipped("drop", replacing: nb, with: both)
-        ) { counterpart in
-            try await Self.mailbox(counterpart, "kari", #","locale":"nb-NO""#)
-            try await Self.mailbox(counterpart, "ann", #","locale":"en-GB""#)
-            try await counterpart.rig.publish([
-                counterpart.rig.event(
+        try await ProviderPeer.run(
+            catalogs: try ServerFixture.shipped("drop", replacing: nb, with: both)
+        ) { peer in
+            try await Self.mailbox(peer, "kari", #","locale":"nb-NO""#)
+            try await Self.mailbox(peer, "ann", #","locale":"en-GB""#)
+            try await peer.pipeline.publish([
+                peer.pipeline.event(
                     #"{"id":"e1","to":{"users":["kari","ann"]},"data":{"device":"iPhone","place":"Oslo"}}"#,
                     key: "drop.security"
                 )
             ])
-            try await counterpart.waitUntilSettled(4)
-            let mails = counterpart.sandbox.received(.email).sorted { ($0.token ?? "") < ($1.token ?? "") }
+            try await peer.waitUntilSettled(4)
+            let mails = peer.sandbox.received(.email).sorted { ($0.token ?? "") < ($1.token ?? "") }
             #expect(mails.map { $0.body["subject"] } == ["New sign-in from iPhone", "Ny pålogging fra iPhone"])
             #expect(mails.map { $0.body["headers"]?["content-language"] } == ["en", "nb"])
             let footers = ["Unsubscribe from email notifications", "Meld deg av varsler på e-post"]

@@ -1,3 +1,4 @@
+import IntegrationSupport
 import ServiceRuntime
 import AMQP
 import BellhopRules
@@ -5,13 +6,12 @@ import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Pipeline
 
 @Suite(
     "Topology",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
@@ -21,64 +21,64 @@ import Workbench
 struct TopologyTests {
     @Test("a topology applied twice has no differences; before the first apply, everything is missing")
     func applyAndCheck() async throws {
-        try await Bench.withSchema { bench in
-            let applier = try bench.applier()
+        try await ServerFixture.withSchema { servers in
+            let applier = try servers.applier()
             let before = try await applier.differences(comparingArguments: true)
-            #expect(before.contains("exchange \(bench.names.events) is missing"))
-            #expect(before.contains("queue \(bench.names.dead) is missing"))
+            #expect(before.contains("exchange \(servers.names.events) is missing"))
+            #expect(before.contains("queue \(servers.names.dead) is missing"))
             #expect(before.contains("drop.security should be bound to the urgent lane but is bound to none"))
         }
-        try await Bench.withTopology { bench in
-            let again = try await bench.applier().apply()
+        try await ServerFixture.withTopology { servers in
+            let again = try await servers.applier().apply()
             #expect(again.unboundTypes.isEmpty)
-            #expect(try await bench.applier().differences(comparingArguments: true).isEmpty)
-            #expect(try await bench.applier().differences(comparingArguments: false).isEmpty)
+            #expect(try await servers.applier().differences(comparingArguments: true).isEmpty)
+            #expect(try await servers.applier().differences(comparingArguments: false).isEmpty)
         }
     }
 
     @Test("a queue with other arguments is named by the check and stops the apply")
     func otherArguments() async throws {
-        try await Bench.withTopology { bench in
-            let queue = bench.names.replay
-            try await BrokerSession.with(try bench.broker, name: "test") { session in
+        try await ServerFixture.withTopology { servers in
+            let queue = servers.names.replay
+            try await BrokerSession.with(try servers.broker, name: "test") { session in
                 try session.deleteQueue(queue)
                 _ = try session.declareQueue(queue, arguments: ["x-queue-type": .string("quorum")])
             }
-            let differences = try await bench.applier().differences(comparingArguments: true)
+            let differences = try await servers.applier().differences(comparingArguments: true)
             #expect(differences.count == 1 && differences[0].hasPrefix("queue \(queue) differs"))
-            #expect(try await bench.applier().differences(comparingArguments: false).isEmpty)
-            await #expect(throws: AMQPError.self) { try await bench.applier().apply() }
+            #expect(try await servers.applier().differences(comparingArguments: false).isEmpty)
+            await #expect(throws: AMQPError.self) { try await servers.applier().apply() }
         }
     }
 
     @Test("a type with a changed priority moves to its new lane, and a removed type is unbound")
     func movingTypes() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let text = """
                 {app: "drop", language: "en", timezone: "UTC", types: {
                     system: {priority: "high", label: {en: "System"}},
                     security: {priority: "high", label: {en: "Security"}}}}
                 """
             let changed = try CatalogSet.load(files: [(name: "drop.json5", bytes: Array(text.utf8))]).get()
-            let standing = try await bench.applier(for: changed).differences(comparingArguments: false)
+            let standing = try await servers.applier(for: changed).differences(comparingArguments: false)
             #expect(standing.contains("drop.system should be bound to the urgent lane but is bound to bulk"))
             #expect(standing.contains("drop.qr_payment is bound but no catalogue knows it"))
 
-            let report = try await bench.applier(for: changed).apply()
+            let report = try await servers.applier(for: changed).apply()
             #expect(report.unboundTypes.contains("drop.qr_payment"))
-            #expect(try await bench.lanesReached(by: "drop.system") == [.urgent])
+            #expect(try await servers.lanesReached(by: "drop.system") == [.urgent])
             // No binding is left: the alternate exchange routes it to the normal lane, which rejects it with a reason.
-            #expect(try await bench.lanesReached(by: "drop.qr_payment") == [.normal])
-            #expect(try await bench.lanesReached(by: "nobody.nothing") == [.normal])
+            #expect(try await servers.lanesReached(by: "drop.qr_payment") == [.normal])
+            #expect(try await servers.lanesReached(by: "nobody.nothing") == [.normal])
         }
     }
 
     @Test("every type of the catalogue reaches the lane of its priority and no other lane")
     func lanes() async throws {
-        try await Bench.withTopology { bench in
-            let plan = TopologyPlan(names: bench.names, catalogs: bench.catalogs, tiers: Bench.tiers)
+        try await ServerFixture.withTopology { servers in
+            let plan = TopologyPlan(names: servers.names, catalogs: servers.catalogs, tiers: ServerFixture.tiers)
             for (key, lane) in plan.lanes {
-                let reached = try await bench.lanesReached(by: key)
+                let reached = try await servers.lanesReached(by: key)
                 #expect(reached == [lane], "\(key)")
             }
         }
@@ -86,20 +86,20 @@ struct TopologyTests {
 
     @Test("a message that is returned too often becomes a dead letter, and the scheduler stores it with its reason")
     func deliveryLimit() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let body = Array(#"{"id":"e1"}"#.utf8)
-            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+            let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test"))
             publisher.start()
             let sent = await publisher.publish([
-                OutgoingMessage(exchange: bench.names.events, routingKey: "drop.security", body: body)
+                OutgoingMessage(exchange: servers.names.events, routingKey: "drop.security", body: body)
             ])
             #expect(sent == [.confirmed])
             await publisher.close()
             let consumer = Consumer(
                 ConsumerOptions(
-                    broker: try bench.broker,
+                    broker: try servers.broker,
                     name: "test",
-                    subscriptions: [.init(queue: bench.names.lane(.urgent), prefetch: 1)]
+                    subscriptions: [.init(queue: servers.names.lane(.urgent), prefetch: 1)]
                 )
             )
             consumer.start()
@@ -110,8 +110,8 @@ struct TopologyTests {
             }
             await consumer.close()
             #expect(deliveries == 21)
-            try await Rig.on(bench) { rig in
-                try await rig.wait(
+            try await PipelineFixture.on(servers) { pipeline in
+                try await pipeline.wait(
                     for: 1,
                     """
                     SELECT count(*) FROM dead_letters
@@ -120,7 +120,7 @@ struct TopologyTests {
                     """
                 )
             }
-            #expect(try await bench.count("SELECT count(*) FROM dead_letters WHERE body = $1", [.bytes(body)]) == 1)
+            #expect(try await servers.count("SELECT count(*) FROM dead_letters WHERE body = $1", [.bytes(body)]) == 1)
         }
     }
 }
@@ -153,13 +153,13 @@ struct TopologyPlanTests {
         let namespace = try #require(Namespace("ns"))
         return TopologyPlan(
             names: TopologyNames(namespace),
-            catalogs: try Bench.drop(),
+            catalogs: try ServerFixture.drop(),
             tiers: delays.map(RetryTier.init)
         )
     }
 }
 
-extension Bench {
+extension ServerFixture {
     /// Publishes a probe and returns the lanes that have it, after taking it off them.
     fileprivate func lanesReached(by key: String) async throws -> [Lane] {
         let publisher = Publisher(PublisherOptions(broker: try broker, name: "test"))
@@ -168,7 +168,7 @@ extension Bench {
             OutgoingMessage(exchange: names.events, routingKey: key, body: Array("probe".utf8))
         ])
         await publisher.close()
-        guard outcome == [.confirmed] else { throw BenchError("the probe was not confirmed: \(outcome)") }
+        guard outcome == [.confirmed] else { throw ServerFixtureError("the probe was not confirmed: \(outcome)") }
         return try await BrokerSession.with(try broker, name: "test") { [names] session in
             try Lane.allCases.filter { lane in
                 guard let probe = try session.get(names.lane(lane)) else { return false }

@@ -3,7 +3,7 @@ import Postgres
 import Testing
 import TestSupport
 
-@Suite("Errors of the server", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
+@Suite("Errors of the server", .limitedConcurrency, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct ServerErrorTests {
     @Test("an error names a violated constraint, but not the row")
     func uniqueViolation() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Listening for notifications",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence),
     .timeLimit(.ofTest)
 )

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The pool under load", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
+@Suite("The pool under load", .limitedConcurrency, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct PoolTests {
     @Test("two hundred callers share four connections, and each gets its answer")
     func manyCallers() async throws {

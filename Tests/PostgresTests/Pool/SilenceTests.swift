@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "A server that does not answer",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence),
     .timeLimit(.ofTest)
 )

@@ -3,7 +3,7 @@ import Postgres
 import Testing
 import TestSupport
 
-@Suite("Callers that give up", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
+@Suite("Callers that give up", .limitedConcurrency, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
 struct CancellationTests {
     @Test("cancelling the task ends the statement at the server, and the connection remains usable")
     func whileRunning() async throws {

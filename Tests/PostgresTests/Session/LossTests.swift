@@ -2,7 +2,11 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Connections lost at the worst moment", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
+@Suite(
+    "Connections lost at the worst moment",
+    .limitedConcurrency,
+    .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence)
+)
 struct LossTests {
     private func withTable(
         adjusting adjust: (inout PoolOptions) -> Void = { _ in },

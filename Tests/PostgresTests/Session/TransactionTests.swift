@@ -2,7 +2,11 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Transactions, scripts and pipelines", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
+@Suite(
+    "Transactions, scripts and pipelines",
+    .limitedConcurrency,
+    .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence)
+)
 struct TransactionTests {
     private func withTable(_ body: (PostgresPool) async throws -> Void) async throws {
         try await DatabaseFixture.withPool(size: 0...2) { pool in

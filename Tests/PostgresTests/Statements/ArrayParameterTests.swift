@@ -3,7 +3,11 @@ import Testing
 
 @testable import Postgres
 
-@Suite("Columns filled element by element", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
+@Suite(
+    "Columns filled element by element",
+    .limitedConcurrency,
+    .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence)
+)
 struct ArrayParameterTests {
     @Test("every kind of column is read back element by element, including NULLs")
     func roundTrip() async throws {

@@ -2,7 +2,11 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Batches as array parameters", .inTurn, .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence))
+@Suite(
+    "Batches as array parameters",
+    .limitedConcurrency,
+    .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence)
+)
 struct ArrayTests {
     @Test("every kind of array is read back element by element, including NULLs")
     func roundTrip() async throws {

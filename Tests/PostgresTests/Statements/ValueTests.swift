@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Values sent to the server and read back",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: DatabaseFixture.isThere, DatabaseFixture.absence)
 )
 struct ValueTests {

@@ -1,10 +1,10 @@
 import AMQP
 import Foundation
+import IntegrationSupport
 import Postgres
 import Sandbox
 import ServiceRuntime
 import TestSupport
-import Workbench
 
 /// A stage with the app drop, whose providers are emulated, and a second app whose users have only the inbox.
 struct BacklogFixture: Sendable {

@@ -1,9 +1,9 @@
 import AMQP
 import Foundation
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 extension Proofs {
     /// Deliveries that wait for their outlet cost a constant number of writes, keep their order and delay no other

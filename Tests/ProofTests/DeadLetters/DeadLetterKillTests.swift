@@ -5,7 +5,12 @@ import TestSupport
 import Testing
 
 /// Runs concurrently with the other proofs: most of the time it waits for leases and confirms.
-@Suite("Dead letters under kill -9", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite(
+    "Dead letters under kill -9",
+    .limitedProofConcurrency,
+    .enabled(if: Proof.hasServers, Proof.absence),
+    .timeLimit(.ofProof)
+)
 struct DeadLetterKillTests {
     private static let size = Proof.isFull ? 20_000 : 800
 
@@ -26,7 +31,7 @@ struct DeadLetterKillTests {
 /// Runs concurrently with the other proofs, since no other proof uses this broker.
 @Suite(
     "Dead letters on a broker that is killed",
-    .proofInTurn,
+    .limitedProofConcurrency,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
     .timeLimit(.ofProof)
 )

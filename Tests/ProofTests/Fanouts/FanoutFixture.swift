@@ -1,8 +1,8 @@
 import AMQP
+import IntegrationSupport
 import Postgres
 import Sandbox
 import TestSupport
-import Workbench
 
 /// Followers of one venue with one device each, and an FCM emulator that records the tokens of its requests.
 ///
@@ -83,7 +83,7 @@ struct FanoutFixture: Sendable {
             body: Array(body.utf8)
         )
         _ = try await Producer.with(try stage.broker) { producer in
-            try await producer.send([Piece(message: message, fate: .kept(event: "offer"))])
+            try await producer.send([ProofMessage(message: message, fate: .kept(event: "offer"))])
         }
     }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// One event for a large number of followers, while workers and servers are killed.
-@Suite("Fan-outs during failures", .proofInTurn, .timeLimit(.ofProof))
+@Suite("Fan-outs during failures", .limitedProofConcurrency, .timeLimit(.ofProof))
 struct FanoutProofTests {
     private static let followers = Proof.isFull ? 1_000_000 : 12_000
 

@@ -16,8 +16,8 @@ extension Proofs {
             try await Stage.with { stage in
                 var bodies = RandomBody(chance: chance)
                 var hostile = HostileProperties(chance: chance)
-                var foresight = try Foresight(events: stage.names.events)
-                var pieces: [Piece] = []
+                var foresight = try MessagePrediction(events: stage.names.events)
+                var pieces: [ProofMessage] = []
                 for number in 0..<Proof.rounds(3_000) {
                     let body =
                         switch number % 4 {
@@ -50,7 +50,7 @@ extension Proofs {
                     var properties = piece.message.properties
                     properties.headers[number % 3 == 0 ? "BCC" : "CC"] = .array(["drop.security", "drop.system"])
                     properties.headers["x-delivery-count"] = .int64(.max)
-                    piece = Piece(
+                    piece = ProofMessage(
                         message: OutgoingMessage(
                             exchange: piece.message.exchange,
                             routingKey: piece.message.routingKey,
@@ -134,7 +134,7 @@ extension Proofs {
                     let message = traffic.good(number).message
                     var properties = message.properties
                     properties.expiration = "1"
-                    return Piece(
+                    return ProofMessage(
                         message: OutgoingMessage(
                             exchange: message.exchange,
                             routingKey: message.routingKey,
@@ -151,7 +151,7 @@ extension Proofs {
         }
 
         /// Publishes the messages and requires that one worker and one scheduler survive to the end.
-        private func prove(_ pieces: [Piece], on stage: Stage, _ proof: String) async throws {
+        private func prove(_ pieces: [ProofMessage], on stage: Stage, _ proof: String) async throws {
             let scheduler = try await stage.scheduler()
             let worker = try await stage.worker()
             let sent = try await Producer.with(try stage.broker) { try await $0.send(pieces) }

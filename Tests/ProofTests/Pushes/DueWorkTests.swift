@@ -4,7 +4,7 @@ import Testing
 
 /// Deliveries deferred for quiet hours or a digest become due at the same time, while their schedulers and workers are
 /// killed.
-@Suite("Due work", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Due work", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct DueWorkTests {
     private static let size = Proof.isFull ? 10_000 : 1_000
     private static let kills = Proof.isFull ? 12 : 3

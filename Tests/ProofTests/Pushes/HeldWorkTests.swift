@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Operators hold and release work while the workers are killed.
-@Suite("Held work", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Held work", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct HeldWorkTests {
     private static let size = Proof.isFull ? 10_000 : 1_000
     private static let rounds = Proof.isFull ? 8 : 3

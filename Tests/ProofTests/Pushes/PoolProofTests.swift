@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Runs concurrently with the other proofs: most of the time it waits for pauses and leases.
-@Suite("Pools", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Pools", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PoolProofTests {
     private static let kills = Proof.isFull ? 60 : 5
     private static let size = Proof.isFull ? 50_000 : 3_000
@@ -64,7 +64,7 @@ struct PoolProofTests {
         }
     }
 
-    private static func pieces(for stage: Stage) -> [Piece] {
+    private static func pieces(for stage: Stage) -> [ProofMessage] {
         let traffic = Traffic(exchange: stage.names.events)
         return (0..<size).map { traffic.good($0) }
     }

@@ -1,9 +1,9 @@
 import AMQP
 import Foundation
+import IntegrationSupport
 import Sandbox
 import Store
 import TestSupport
-import Workbench
 
 /// An FCM emulator with a stage, and a device for every user of `Traffic`.
 ///

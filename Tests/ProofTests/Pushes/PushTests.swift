@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Runs concurrently with the other proofs: most of the time it waits for retries.
-@Suite("Pushes", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Pushes", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PushTests {
     @Test(
         "a fault loses no push, leaves nothing owed, and repeats a push only after an unknown outcome",
@@ -44,7 +44,7 @@ struct PushTests {
     }
 
     /// Returns good events and some malformed ones; the good ones are repeated if the fault is duplicates.
-    private static func pieces(of fault: PushFault, for stage: Stage) -> [Piece] {
+    private static func pieces(of fault: PushFault, for stage: Stage) -> [ProofMessage] {
         let traffic = Traffic(exchange: stage.names.events)
         let good = (0..<fault.size).map { traffic.good($0) }
         let bad = (0..<fault.size / 50).map { traffic.bad($0) }

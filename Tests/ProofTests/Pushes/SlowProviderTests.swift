@@ -1,12 +1,12 @@
 import AMQP
 import Foundation
+import IntegrationSupport
 import Sandbox
 import TestSupport
 import Testing
-import Workbench
 
 /// Runs concurrently with the other proofs: most of the time it waits for the slow provider.
-@Suite("Slow providers", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Slow providers", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct SlowProviderTests {
     private static let steps = Proof.isFull ? 300 : 100
     /// The number of events of the slow app that precede each event of the fast app in the same lane.
@@ -29,7 +29,7 @@ struct SlowProviderTests {
     func slowProvider(_ road: Road) async throws {
         try await withCatalogs { catalogs in
             try await Stage.with(catalogs: catalogs) { stage in
-                try await Neighbours.with(stage, road) { apps in
+                try await TwoAppFixture.with(stage, road) { apps in
                     let before = try await apps.run(0..<Self.steps, ahead: Self.ahead)
                     apps.slow.setFaults([SandboxFault(.fcm, .delay, delay: Self.delay)])
                     let beside = try await apps.run(Self.steps..<2 * Self.steps, ahead: Self.ahead)
@@ -71,7 +71,7 @@ struct SlowProviderTests {
 }
 
 /// Two apps in the lanes of one worker, with separate providers.
-private struct Neighbours {
+private struct TwoAppFixture {
     let stage: Stage
     let quick: ProviderSandbox
     let slow: ProviderSandbox
@@ -81,7 +81,7 @@ private struct Neighbours {
     static func with(
         _ stage: Stage,
         _ road: SlowProviderTests.Road,
-        _ body: (Neighbours) async throws -> Void
+        _ body: (TwoAppFixture) async throws -> Void
     ) async throws {
         let (quick, slow) = (try await ProviderSandbox.start(), try await ProviderSandbox.start())
         let result: Result<Void, any Error>
@@ -93,7 +93,7 @@ private struct Neighbours {
             ])
             result = .success(
                 try await Producer.with(try stage.broker) { producer in
-                    let apps = Neighbours(
+                    let apps = TwoAppFixture(
                         stage: stage,
                         quick: quick,
                         slow: slow,

@@ -14,13 +14,13 @@ struct Producer: Sendable {
     }
 
     /// Publishes the messages and returns when the broker has confirmed every one.
-    func send(_ pieces: some Collection<Piece>) async throws -> Sent {
+    func send(_ pieces: some Collection<ProofMessage>) async throws -> Sent {
         var sent = Sent()
         var waiting = Array(pieces)
         for _ in 0..<30 {
             guard !waiting.isEmpty else { return sent }
             let outcomes = await publisher.publish(waiting.map(\.message))
-            var again: [Piece] = []
+            var again: [ProofMessage] = []
             for (piece, outcome) in zip(waiting, outcomes) {
                 if outcome.mayHaveArrived { sent.note(piece) }
                 if outcome != .confirmed { again.append(piece) }
@@ -59,7 +59,7 @@ struct Sent: Sendable {
         let body: [UInt8]
     }
 
-    mutating func note(_ piece: Piece) {
+    mutating func note(_ piece: ProofMessage) {
         switch piece.fate {
         case .recorded(let event, let users): records.formUnion(users.map { "\(event)|\($0)" })
         case .kept(let event): plans.insert(event)

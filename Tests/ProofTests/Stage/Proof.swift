@@ -38,7 +38,13 @@ enum Proof {
 }
 
 /// The proofs that load the shared servers, run one at a time: concurrently they would measure each other.
-@Suite("Proofs", .proofInTurn, .serialized, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite(
+    "Proofs",
+    .limitedProofConcurrency,
+    .serialized,
+    .enabled(if: Proof.hasServers, Proof.absence),
+    .timeLimit(.ofProof)
+)
 enum Proofs {}
 
 /// A condition that was not met, or a program that failed.

@@ -1,13 +1,13 @@
 import AMQP
 import Foundation
 import Glibc
+import IntegrationSupport
 import Pipeline
 import Postgres
 import ServiceRuntime
 import Settings
 import Synchronization
 import TestSupport
-import Workbench
 
 /// Real processes in a separate namespace, set up with the program's own commands.
 ///
@@ -79,7 +79,7 @@ final class Stage: Sendable {
     }
 
     private var plan: TopologyPlan {
-        get throws { TopologyPlan(names: names, catalogs: try Bench.shipped(), tiers: Bench.tiers) }
+        get throws { TopologyPlan(names: names, catalogs: try ServerFixture.shipped(), tiers: ServerFixture.tiers) }
     }
 
     var queues: [String] {
@@ -94,7 +94,7 @@ final class Stage: Sendable {
             "BELLHOP_DATABASE_URL": servers.database,
             "BELLHOP_NAMESPACE": namespace.name,
             "BELLHOP_CATALOGS": catalogs.path,
-            "BELLHOP_RETRY_DELAYS": Bench.tiers.map(\.name).joined(separator: ","),
+            "BELLHOP_RETRY_DELAYS": ServerFixture.tiers.map(\.name).joined(separator: ","),
             "BELLHOP_METRICS_LISTEN": "127.0.0.1:0",
         ]
         return Program.environment.merging(ours) { $1 }.merging(changes) { $1 }

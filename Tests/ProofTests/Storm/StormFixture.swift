@@ -1,10 +1,10 @@
 import AMQP
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Sandbox
 import Postgres
 import TestSupport
-import Workbench
 
 /// An app whose users are reached through all five providers, and a worker that sends to all of them.
 struct StormFixture: Sendable {
@@ -83,7 +83,7 @@ struct StormFixture: Sendable {
     /// Writes the catalogue of drop with APNs among its providers, and the other apps' catalogues, whose types are
     /// bound on the broker.
     private static func catalogs(in folder: URL) throws -> String {
-        let text = try Bench.changed(
+        let text = try ServerFixture.changed(
             "drop",
             replacing: #"providers: ["expo", "webpush", "fcm"]"#,
             with: #"providers: ["expo", "webpush", "fcm", "apns"]"#

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// All faults of providers at the same time, while Web Push and the mail relay work.
-@Suite("Fault storm", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Fault storm", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct StormTests {
     private static let steps = Proof.isFull ? 200 : 25
 

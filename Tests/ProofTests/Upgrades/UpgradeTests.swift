@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An upgrade as in `docs/operations.md`: the schema first, under running processes, then each process in turn.
-@Suite("Upgrades", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
+@Suite("Upgrades", .limitedProofConcurrency, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct UpgradeTests {
     @Test("an upgrade under load, with old processes restarted on the new schema, loses and repeats nothing")
     func rolling() async throws {

@@ -7,7 +7,7 @@ import Testing
 struct APNsLimitTests {
     @Test("a message that fits exactly is unchanged, and one byte more shortens its body")
     func exactFit() throws {
-        var message = try Messages.apple()
+        var message = try SamplePushes.apple()
         let spare = try 4096 - APNsPush.made(of: message).body.count
         message.body += String(repeating: "b", count: spare)
         #expect(try APNsPush.made(of: message).body.count == 4096)
@@ -19,7 +19,7 @@ struct APNsLimitTests {
 
     @Test("data is omitted as a whole if even short texts do not fit with it, and then the image")
     func bigData() throws {
-        var message = try Messages.apple()
+        var message = try SamplePushes.apple()
         message.data = ["blob": .string(String(repeating: "x", count: 4000)), "small": "y"]
         message.imageURL = "https://cdn.example/a.png"
         var json = try APNsPush.made(of: message).json()
@@ -36,7 +36,7 @@ struct APNsLimitTests {
 
     @Test("a message that never fits is rejected as too large")
     func neverFits() throws {
-        var message = try Messages.apple()
+        var message = try SamplePushes.apple()
         message.link = .init(web: String(repeating: "w", count: 4096), mobile: "/")
         guard case .refused(let verdict) = APNsPush.draft(of: message, topic: "t") else {
             Issue.record("it cannot fit")

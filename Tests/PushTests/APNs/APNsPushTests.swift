@@ -28,7 +28,7 @@ extension APNsPush {
 @Suite("APNs' request")
 struct APNsPushTests {
     private func full() throws -> PushMessage {
-        var message = try Messages.full(.ios)
+        var message = try SamplePushes.full(.ios)
         message.device.provider = .apns
         message.device.token = try #require(DeviceToken(validating: "00fc13adff785122"))
         return message
@@ -56,7 +56,7 @@ struct APNsPushTests {
 
     @Test("a request omits every member that the message does not have")
     func bare() throws {
-        var message = try Messages.apple()
+        var message = try SamplePushes.apple()
         message.body = ""
         message.presentation.apple.sound = nil
         let push = try APNsPush.made(of: message)
@@ -99,7 +99,7 @@ struct APNsPushTests {
 
     @Test("only a push with low priority is sent with priority 5", arguments: Priority.allCases)
     func priority(_ priority: Priority) throws {
-        var message = try Messages.apple()
+        var message = try SamplePushes.apple()
         message.priority = priority
         #expect(try APNsPush.made(of: message).header("apns-priority") == (priority == .low ? "5" : "10"))
     }
@@ -111,13 +111,13 @@ struct APNsPushTests {
         #expect(groups.map(\.count) == [8, 4, 4, 4, 12])
         #expect(groups[2].hasPrefix("8") && groups[3].hasPrefix("8"))
         #expect(id.allSatisfy { "0123456789abcdef-".contains($0) })
-        var repeated = try Messages.apple(token: "ab")
+        var repeated = try SamplePushes.apple(token: "ab")
         repeated.title = "Other words"
         #expect(try APNsPush.made(of: repeated).header("apns-id") == id)
         var other = try full()
         other.device.subscription = "sub_0000000000000002"
         var ids: Set = [id, try APNsPush.made(of: other).header("apns-id")]
-        ids.insert(try APNsPush.made(of: Messages.apple(notification: 0xAC)).header("apns-id"))
+        ids.insert(try APNsPush.made(of: SamplePushes.apple(notification: 0xAC)).header("apns-id"))
         var badge = try full()
         badge.purpose = .badgeUpdate
         ids.insert(try APNsPush.made(of: badge).header("apns-id"))
@@ -148,26 +148,26 @@ struct APNsPushTests {
         arguments: ["a", "abc", "xy", "../x", "00fc 3ad", "00/1", "éé", "00?a=b1"]
     )
     func badToken(_ token: String) throws {
-        #expect(try refusal(Messages.apple(token: token)) == .deviceGone(.invalidToken, at: nil))
+        #expect(try refusal(SamplePushes.apple(token: token)) == .deviceGone(.invalidToken, at: nil))
     }
 
     @Test("tokens of any even length up to a thousand digits, in either case, are used unchanged")
     func tokens() throws {
         for token in ["ab", "ABcd", String(repeating: "0f", count: 512)] {
-            #expect(try APNsPush.made(of: Messages.apple(token: token)).path == "/3/device/" + token)
+            #expect(try APNsPush.made(of: SamplePushes.apple(token: token)).path == "/3/device/" + token)
         }
         let long = String(repeating: "0f", count: 513)
-        #expect(try refusal(Messages.apple(token: long)) == .deviceGone(.invalidToken, at: nil))
+        #expect(try refusal(SamplePushes.apple(token: long)) == .deviceGone(.invalidToken, at: nil))
     }
 
     @Test("a message of another provider is rejected")
     func provider() throws {
-        #expect(try refusal(Messages.plain(.ios)) == .payloadError(.wrongProvider))
+        #expect(try refusal(SamplePushes.plain(.ios)) == .payloadError(.wrongProvider))
     }
 
     @Test("an expiry in any year fits into the header", arguments: [(0, "0"), (Int64.max, "4294967295")])
     func expiry(_ microseconds: Int64, _ expected: String) throws {
-        var message = try Messages.apple()
+        var message = try SamplePushes.apple()
         message.expiry = Timestamp(clamping: microseconds)
         #expect(try APNsPush.made(of: message).header("apns-expiration") == expected)
     }

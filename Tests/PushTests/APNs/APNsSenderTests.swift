@@ -7,9 +7,9 @@ import Testing
 
 @testable import Push
 
-@Suite("APNs' sender", .inTurn, .timeLimit(.ofTest))
+@Suite("APNs' sender", .limitedConcurrency, .timeLimit(.ofTest))
 struct APNsSenderTests {
-    private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
+    private let time = ManualTime(Instant(microseconds: SamplePushes.now.microseconds))
 
     private func tokens() throws -> ProviderTokens {
         try ProviderTokens(TestKey.apple(), time: time, logger: Logger(label: "push", sink: CapturedLog()))
@@ -32,7 +32,7 @@ struct APNsSenderTests {
     }
 
     private func batch(_ tokens: [String]) throws -> [PushMessage] {
-        try tokens.map { try Messages.apple(token: $0) }
+        try tokens.map { try SamplePushes.apple(token: $0) }
     }
 
     private static func reason(_ status: Int, _ reason: String) -> TransferOutcome {
@@ -60,7 +60,7 @@ struct APNsSenderTests {
         var messages = try batch(["a1", "dead", "c3", "xy", "0bad", "d4"])
         messages[2].device.environment = .sandbox
         messages[5].device.environment = .sandbox
-        messages.append(try Messages.plain(.ios))
+        messages.append(try SamplePushes.plain(.ios))
         let verdicts = try await sender(production: production, sandbox: sandbox).send(messages)
         #expect(
             verdicts == [
@@ -89,7 +89,7 @@ struct APNsSenderTests {
         let request = try #require(production.requests.first)
         #expect(request.method == .post)
         #expect(request.header("apns-topic") == "com.example.drop")
-        #expect(try request.body == APNsPush.made(of: Messages.apple(token: "a1")).body)
+        #expect(try request.body == APNsPush.made(of: SamplePushes.apple(token: "a1")).body)
     }
 
     @Test("an empty batch, and one without a valid message, send no request")

@@ -46,7 +46,7 @@ struct PushSendersTests {
         for providers in senders.senders.values {
             let sender = try #require(providers[.fcm])
             #expect(sender.provider == .fcm)
-            #expect(await sender.send([try Messages.plain()]) == [.delivered(providerMessageID: nil)])
+            #expect(await sender.send([try SamplePushes.plain()]) == [.delivered(providerMessageID: nil)])
         }
         let transports = made.withLock { $0 }
         #expect(transports.map(\.name).sorted() == ["fcm", "fcm", "fcm", "fcm", "tokens", "tokens"])
@@ -70,7 +70,7 @@ struct PushSendersTests {
         }
         for providers in senders.senders.values {
             let sender = try #require(providers[.fcm])
-            _ = await sender.send([try Messages.plain()])
+            _ = await sender.send([try SamplePushes.plain()])
         }
         #expect(errands.requests.count == 2)
         #expect(Set(errands.requests.map(\.body)).count == 2)

@@ -33,7 +33,7 @@ extension Parsed {
 
 @Suite(
     "Mails in another parser",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(
         if: PythonScript.isThere,
         "python3 with its email package is not installed: nothing independent reads the mails"

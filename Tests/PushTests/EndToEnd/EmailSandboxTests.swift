@@ -4,22 +4,22 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("E-mail end to end, over TLS and SMTP", .inTurn, .timeLimit(.ofTest))
+@Suite("E-mail end to end, over TLS and SMTP", .limitedConcurrency, .timeLimit(.ofTest))
 struct EmailSandboxTests {
     private static let minute = Duration.seconds(60)
 
     @Test(
         "a mail arrives unchanged, with TLS from the start and with STARTTLS",
-        arguments: MailCounterpart.Way.allCases
+        arguments: MailPeer.Way.allCases
     )
-    func arrives(_ way: MailCounterpart.Way) async throws {
-        var settings = MailCounterpart.Settings()
+    func arrives(_ way: MailPeer.Way) async throws {
+        var settings = MailPeer.Settings()
         settings.way = way
-        try await MailCounterpart.run(settings) { counterpart in
-            let verdicts = await counterpart.email.send([try Mails.message()])
+        try await MailPeer.run(settings) { peer in
+            let verdicts = await peer.email.send([try Mails.message()])
             #expect(verdicts == [.delivered(providerMessageID: "<noti_00000000000000ab@drop.example>")])
-            let received = try #require(counterpart.taken.first)
-            #expect(counterpart.sandbox.received(.email).count == 1)
+            let received = try #require(peer.taken.first)
+            #expect(peer.sandbox.received(.email).count == 1)
             #expect(received.token == "kari@example.com")
             #expect(received.tag == "<noti_00000000000000ab@drop.example>")
             #expect(received.body["from"] == "no-reply@drop.example")
@@ -41,7 +41,7 @@ struct EmailSandboxTests {
 
     @Test("a batch shares few connections, and each message has its own verdict")
     func batch() async throws {
-        try await MailCounterpart.run { counterpart in
+        try await MailPeer.run { peer in
             let names = (0..<40).map { index in
                 switch index {
                 case 7: "unknown-7"
@@ -54,16 +54,16 @@ struct EmailSandboxTests {
             let messages = try names.enumerated().map { index, name in
                 try Mails.message(to: "\(name)@example.com", notification: UInt64(index))
             }
-            let verdicts = await counterpart.email.send(messages)
+            let verdicts = await peer.email.send(messages)
             #expect(verdicts[7] == .payloadError(.mailboxUnknown))
             #expect(verdicts[13] == .retry(.mailboxFull, notBefore: .seconds(3600), scope: .message))
             #expect(verdicts[21] == .retry(.temporarilyRefused, notBefore: .seconds(300), scope: .message))
             #expect(verdicts[30] == .payloadError(.refusedByPolicy))
             #expect(verdicts.count { $0.kind == .delivered } == 36)
-            #expect(counterpart.sandbox.received(.email).compactMap(\.refused) == [])
-            #expect(Set(counterpart.taken.compactMap(\.token)).count == 36)
+            #expect(peer.sandbox.received(.email).compactMap(\.refused) == [])
+            #expect(Set(peer.taken.compactMap(\.token)).count == 36)
             // Two, and another one after each rejection, because libcurl closes the connection then.
-            #expect(Set(counterpart.sandbox.received(.email).map(\.connection)).count <= 6)
+            #expect(Set(peer.sandbox.received(.email).map(\.connection)).count <= 6)
         }
     }
 
@@ -73,21 +73,21 @@ struct EmailSandboxTests {
         let messages = try (0..<SeededChance.rounds(60)).map { index in
             try RandomMail.message(notification: UInt64(index), using: &generator)
         }
-        try await MailCounterpart.run { counterpart in
-            let verdicts = await counterpart.email.send(messages)
+        try await MailPeer.run { peer in
+            let verdicts = await peer.email.send(messages)
             #expect(verdicts.allSatisfy { $0.kind == .delivered })
-            #expect(counterpart.sandbox.received(.email).compactMap(\.refused) == [])
+            #expect(peer.sandbox.received(.email).compactMap(\.refused) == [])
         }
     }
 
     @Test("a repeat carries the same Message-ID")
     func repeats() async throws {
-        try await MailCounterpart.run { counterpart in
-            counterpart.sandbox.setFaults([SandboxFault(.email, .drop).limited(count: 1)])
+        try await MailPeer.run { peer in
+            peer.sandbox.setFaults([SandboxFault(.email, .drop).limited(count: 1)])
             let message = try Mails.message()
-            #expect(await counterpart.email.send([message]) == [.unknown(.connectionLost, notBefore: Self.minute)])
-            #expect(await counterpart.email.send([message]).first?.kind == .delivered)
-            #expect(counterpart.sandbox.count(.email, by: .tag).counts == ["<noti_00000000000000ab@drop.example>": 2])
+            #expect(await peer.email.send([message]) == [.unknown(.connectionLost, notBefore: Self.minute)])
+            #expect(await peer.email.send([message]).first?.kind == .delivered)
+            #expect(peer.sandbox.count(.email, by: .tag).counts == ["<noti_00000000000000ab@drop.example>": 2])
         }
     }
 
@@ -111,14 +111,14 @@ struct EmailSandboxTests {
         ]
     )
     func refusals(_ phase: DialoguePhase, _ status: Int, _ words: String, _ verdict: Verdict) async throws {
-        try await MailCounterpart.run { counterpart in
+        try await MailPeer.run { peer in
             let message = try Mails.message()
             let fault = SandboxFault(.email, .answer(.init(status: status, reason: words))).inDialogue(at: phase)
-            counterpart.sandbox.setFaults([fault])
-            #expect(await counterpart.email.send([message]) == [verdict])
-            #expect(counterpart.taken.isEmpty)
-            counterpart.sandbox.setFaults([])
-            #expect(await counterpart.email.send([message]).first?.kind == .delivered)
+            peer.sandbox.setFaults([fault])
+            #expect(await peer.email.send([message]) == [verdict])
+            #expect(peer.taken.isEmpty)
+            peer.sandbox.setFaults([])
+            #expect(await peer.email.send([message]).first?.kind == .delivered)
         }
     }
 
@@ -127,55 +127,55 @@ struct EmailSandboxTests {
         arguments: DialoguePhase.allCases
     )
     func drops(_ phase: DialoguePhase) async throws {
-        try await MailCounterpart.run { counterpart in
-            counterpart.sandbox.setFaults([SandboxFault(.email, .drop).inDialogue(at: phase)])
-            let verdict = try #require(await counterpart.email.send([try Mails.message()]).first)
+        try await MailPeer.run { peer in
+            peer.sandbox.setFaults([SandboxFault(.email, .drop).inDialogue(at: phase)])
+            let verdict = try #require(await peer.email.send([try Mails.message()]).first)
             #expect(verdict.kind == (phase == .endOfData ? .unknown : .retry), "\(verdict)")
-            #expect(counterpart.taken.isEmpty)
+            #expect(peer.taken.isEmpty)
         }
     }
 
     @Test("a slow server that accepts the mail in the end has it")
     func drips() async throws {
-        try await MailCounterpart.run { counterpart in
+        try await MailPeer.run { peer in
             let message = try Mails.message()
             let faults = DialoguePhase.allCases.map { phase in
                 SandboxFault(.email, .drip(every: .milliseconds(1)), delay: .milliseconds(20)).inDialogue(at: phase)
             }
-            counterpart.sandbox.setFaults(faults)
-            #expect(await counterpart.email.send([message]).first?.kind == .delivered)
+            peer.sandbox.setFaults(faults)
+            #expect(await peer.email.send([message]).first?.kind == .delivered)
         }
     }
 
     @Test("an untrusted authority is a config error, and no password is sent")
     func untrusted() async throws {
-        var settings = MailCounterpart.Settings()
+        var settings = MailPeer.Settings()
         settings.isTrusting = false
-        try await MailCounterpart.run(settings) { counterpart in
-            let verdicts = await counterpart.email.send([try Mails.message()])
+        try await MailPeer.run(settings) { peer in
+            let verdicts = await peer.email.send([try Mails.message()])
             #expect(verdicts == [.configError(.certificate, scope: .provider)])
-            #expect(counterpart.sandbox.received(.email).isEmpty)
+            #expect(peer.sandbox.received(.email).isEmpty)
         }
     }
 
     @Test("a wrong or missing password is a config error", arguments: ["wrong", nil])
     func wrongPassword(_ password: String?) async throws {
-        var settings = MailCounterpart.Settings()
+        var settings = MailPeer.Settings()
         settings.password = password
-        try await MailCounterpart.run(settings) { counterpart in
-            let verdicts = await counterpart.email.send([try Mails.message()])
+        try await MailPeer.run(settings) { peer in
+            let verdicts = await peer.email.send([try Mails.message()])
             #expect(verdicts == [.configError(.authenticationRefused, scope: .provider)])
-            #expect(counterpart.taken.isEmpty)
+            #expect(peer.taken.isEmpty)
         }
     }
 
     @Test("a cancelled batch ends immediately: sends in flight are unknown, and the others may be retried")
     func cancelled() async throws {
-        try await MailCounterpart.run { counterpart in
-            counterpart.sandbox.setFaults([SandboxFault(.email, .delay, delay: .seconds(600))])
+        try await MailPeer.run { peer in
+            peer.sandbox.setFaults([SandboxFault(.email, .delay, delay: .seconds(600))])
             let batch = try (0..<10).map { try Mails.message(notification: $0) }
-            let sending = Task { await counterpart.email.send(batch) }
-            try await eventually("a mail arrives") { !counterpart.sandbox.received(.email).isEmpty }
+            let sending = Task { await peer.email.send(batch) }
+            try await eventually("a mail arrives") { !peer.sandbox.received(.email).isEmpty }
             sending.cancel()
             let verdicts = await sending.value
             #expect(verdicts[0] == .unknown(.cancelled, notBefore: Self.minute))

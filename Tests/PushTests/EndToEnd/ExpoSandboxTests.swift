@@ -5,7 +5,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Expo end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
+@Suite("Expo end to end, over TLS and HTTP/2", .limitedConcurrency, .timeLimit(.ofTest))
 struct ExpoSandboxTests {
     /// Runs `body` with a separate sandbox, and drop's sender to it as a providers' file describes it.
     private static func run(

@@ -4,15 +4,15 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("FCM end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
+@Suite("FCM end to end, over TLS and HTTP/2", .limitedConcurrency, .timeLimit(.ofTest))
 struct FCMSandboxTests {
     private func batch(_ tokens: some Sequence<String>) throws -> [PushMessage] {
-        try tokens.enumerated().map { try Messages.plain(token: $1, notification: UInt64($0)) }
+        try tokens.enumerated().map { try SamplePushes.plain(token: $1, notification: UInt64($0)) }
     }
 
     @Test("a batch of 500 arrives completely, with few connections and one access token, and gone devices are reported")
     func fullBatch() async throws {
-        try await Counterpart.run { counterpart in
+        try await FCMPeer.run { peer in
             let tokens = (0..<500).map { index in
                 switch index % 50 {
                 case 7: "dead-\(index)"
@@ -21,7 +21,7 @@ struct FCMSandboxTests {
                 default: "device-\(index)"
                 }
             }
-            let verdicts = await counterpart.fcm.send(try batch(tokens))
+            let verdicts = await peer.fcm.send(try batch(tokens))
             #expect(verdicts.count == 500)
             for (token, verdict) in zip(tokens, verdicts) {
                 switch token.prefix(while: { $0 != "-" }) {
@@ -38,11 +38,11 @@ struct FCMSandboxTests {
             #expect(Set(names).count == 470)
             #expect(names.allSatisfy { $0.hasPrefix("projects/bellhop-sandbox/messages/") })
             #expect(
-                counterpart.sandbox.count(.fcm, by: .token).counts
+                peer.sandbox.count(.fcm, by: .token).counts
                     == Dictionary(uniqueKeysWithValues: tokens.map { ($0, 1) })
             )
-            #expect(counterpart.received(.oauth) == 1)
-            #expect(Set(counterpart.sandbox.received(.fcm).map(\.connection)).count <= 2)
+            #expect(peer.received(.oauth) == 1)
+            #expect(Set(peer.sandbox.received(.fcm).map(\.connection)).count <= 2)
         }
     }
 
@@ -55,18 +55,18 @@ struct FCMSandboxTests {
             message.device.token = try #require(DeviceToken(validating: "device-\(index)"))
             messages.append(message)
         }
-        try await Counterpart.run { counterpart in
-            let verdicts = await counterpart.fcm.send(messages)
+        try await FCMPeer.run { peer in
+            let verdicts = await peer.fcm.send(messages)
             #expect(verdicts.allSatisfy { $0.kind == .delivered || $0 == .payloadError(.payloadTooLarge) })
             #expect(verdicts.contains { $0.kind == .delivered })
-            #expect(counterpart.sandbox.received(.fcm).compactMap(\.refused) == [])
+            #expect(peer.sandbox.received(.fcm).compactMap(\.refused) == [])
         }
     }
 
     @Test("the waits that a busy FCM requests are in the verdicts")
     func busy() async throws {
-        try await Counterpart.run { counterpart in
-            counterpart.sandbox.setFaults([
+        try await FCMPeer.run { peer in
+            peer.sandbox.setFaults([
                 SandboxFault(.fcm, .answer(.init(status: 503, retryAfter: "45")), match: "busy"),
                 SandboxFault(.fcm, .answer(.init(status: 429, retryAfter: "90")), match: "quota"),
                 SandboxFault(.fcm, .answer(.init(status: 429)), match: "flood"),
@@ -74,7 +74,7 @@ struct FCMSandboxTests {
                 SandboxFault(.fcm, .answer(.init(status: 500)), match: "broken"),
             ])
             let tokens = ["busy", "quota", "flood", "gateway", "broken", "fine"]
-            let verdicts = await counterpart.fcm.send(try batch(tokens))
+            let verdicts = await peer.fcm.send(try batch(tokens))
             #expect(
                 verdicts.dropLast() == [
                     .retry(.unavailable, notBefore: .seconds(45), scope: .message),
@@ -90,17 +90,17 @@ struct FCMSandboxTests {
 
     @Test("a connection that is lost during a batch leaves unknown outcomes, and a repeat carries the same tags")
     func dropped() async throws {
-        try await Counterpart.run { counterpart in
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop, match: "device-20").limited(count: 1)])
+        try await FCMPeer.run { peer in
+            peer.sandbox.setFaults([SandboxFault(.fcm, .drop, match: "device-20").limited(count: 1)])
             let batch = try batch((0..<40).map { "device-\($0)" })
-            let verdicts = await counterpart.fcm.send(batch)
+            let verdicts = await peer.fcm.send(batch)
             #expect(verdicts[20].kind == .unknown)
             // Messages on the same connection may be lost with it, and messages that were not sent may be retried.
             #expect(verdicts.allSatisfy { [.delivered, .unknown, .retry].contains($0.kind) })
             let lost = zip(batch, verdicts).filter { $1.kind != .delivered }.map(\.0)
-            let repeated = await counterpart.fcm.send(lost)
+            let repeated = await peer.fcm.send(lost)
             #expect(repeated.allSatisfy { $0.kind == .delivered })
-            let tags = counterpart.sandbox.count(.fcm, by: .tag)
+            let tags = peer.sandbox.count(.fcm, by: .tag)
             #expect(tags.without == 0)
             #expect(Set(tags.counts.keys) == Set(batch.map(\.notification.text)))
             #expect(tags.counts[batch[20].notification.text] == 2)
@@ -109,27 +109,27 @@ struct FCMSandboxTests {
 
     @Test("an access token that FCM no longer accepts is replaced once, and all pushes are delivered")
     func staleToken() async throws {
-        try await Counterpart.run { counterpart in
-            counterpart.sandbox.setFaults([
+        try await FCMPeer.run { peer in
+            peer.sandbox.setFaults([
                 SandboxFault(.fcm, .answer(.init(status: 401)), match: "device-").limited(count: 5)
             ])
-            let verdicts = await counterpart.fcm.send(try batch((0..<20).map { "device-\($0)" }))
+            let verdicts = await peer.fcm.send(try batch((0..<20).map { "device-\($0)" }))
             #expect(verdicts.allSatisfy { $0.kind == .delivered })
-            #expect(counterpart.received(.oauth) == 2)
-            #expect(counterpart.received(.fcm) == 25)
+            #expect(peer.received(.oauth) == 2)
+            #expect(peer.received(.fcm) == 25)
         }
     }
 
     @Test("no push is sent or lost while the token endpoint is unavailable")
     func tokensDown() async throws {
-        try await Counterpart.run { counterpart in
-            counterpart.sandbox.setFaults([
+        try await FCMPeer.run { peer in
+            peer.sandbox.setFaults([
                 SandboxFault(.oauth, .answer(.init(status: 503, retryAfter: "30"))).limited(count: 1)
             ])
             let batch = try batch(["a", "b"])
             let expected = Verdict.retry(.tokenUnavailable, notBefore: .seconds(30), scope: .provider)
             let started = ContinuousClock.now
-            let verdicts = await counterpart.fcm.send(batch)
+            let verdicts = await peer.fcm.send(batch)
             let left = .seconds(30) - started.duration(to: .now)
             for verdict in verdicts {
                 guard case .retry(.tokenUnavailable, let wait, .provider) = verdict else {
@@ -138,35 +138,35 @@ struct FCMSandboxTests {
                 }
                 #expect(wait >= left && wait <= .seconds(30))
             }
-            #expect(counterpart.received(.fcm) == 0)
+            #expect(peer.received(.fcm) == 0)
         }
     }
 
     @Test("an account that Google rejects is a config error")
     func refused() async throws {
-        try await Counterpart.run { counterpart in
-            counterpart.sandbox.setFaults([SandboxFault(.oauth, .answer(.init(status: 400)))])
-            let verdicts = await counterpart.fcm.send(try batch(["a"]))
+        try await FCMPeer.run { peer in
+            peer.sandbox.setFaults([SandboxFault(.oauth, .answer(.init(status: 400)))])
+            let verdicts = await peer.fcm.send(try batch(["a"]))
             #expect(verdicts == [.configError(.tokenRefused, scope: .provider)])
         }
     }
 
     @Test("an untrusted authority is a config error, and no secret is sent")
     func untrusted() async throws {
-        try await Counterpart.run(trusting: false) { counterpart in
-            let verdicts = await counterpart.fcm.send(try batch(["a"]))
+        try await FCMPeer.run(trusting: false) { peer in
+            let verdicts = await peer.fcm.send(try batch(["a"]))
             #expect(verdicts == [.configError(.tokenRefused, scope: .provider)])
-            #expect(counterpart.sandbox.summary.total == 0)
+            #expect(peer.sandbox.summary.total == 0)
         }
     }
 
     @Test("a cancelled batch ends immediately: sends in flight are unknown, and the others may be retried")
     func cancelled() async throws {
-        try await Counterpart.run { counterpart in
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
+        try await FCMPeer.run { peer in
+            peer.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
             let batch = try batch((0..<900).map { "device-\($0)" })
-            let sending = Task { await counterpart.fcm.send(batch) }
-            try await eventually("a request arrives") { counterpart.received(.fcm) > 0 }
+            let sending = Task { await peer.fcm.send(batch) }
+            try await eventually("a request arrives") { peer.received(.fcm) > 0 }
             sending.cancel()
             let verdicts = await sending.value
             #expect(verdicts[0] == .unknown(.cancelled, notBefore: .seconds(10)))

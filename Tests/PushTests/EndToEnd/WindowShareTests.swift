@@ -7,7 +7,7 @@ import Testing
 
 @testable import Push
 
-@Suite("A host's share of the window", .inTurn, .timeLimit(.ofTest))
+@Suite("A host's share of the window", .limitedConcurrency, .timeLimit(.ofTest))
 struct WindowShareTests {
     @Test("a host that does not answer gets a quarter of the window, and the other hosts continue")
     func slowHost() async throws {

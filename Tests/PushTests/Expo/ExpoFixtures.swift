@@ -14,11 +14,11 @@ enum Expo {
         _ platform: DevicePlatform = .android,
         notification: UInt64 = 0xAB
     ) throws -> PushMessage {
-        try addressed(Messages.plain(platform, notification: notification), to: name)
+        try addressed(SamplePushes.plain(platform, notification: notification), to: name)
     }
 
     static func full(_ platform: DevicePlatform) throws -> PushMessage {
-        try addressed(Messages.full(platform), to: "phone")
+        try addressed(SamplePushes.full(platform), to: "phone")
     }
 
     static func addressed(_ message: PushMessage, to name: String) throws -> PushMessage {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Expo's messages")
 struct ExpoMessageTests {
     private func bytes(_ message: PushMessage) throws -> [UInt8] {
-        try #require(ExpoMessage.bytes(of: message, now: Messages.now))
+        try #require(ExpoMessage.bytes(of: message, now: SamplePushes.now))
     }
 
     private func text(_ message: PushMessage) throws -> String { String(decoding: try bytes(message), as: UTF8.self) }
@@ -91,7 +91,7 @@ struct ExpoMessageTests {
     )
     func lifetime(_ microseconds: Int64, _ seconds: Int64) throws {
         var message = try Expo.plain()
-        let (sum, isTooFar) = Messages.now.microseconds.addingReportingOverflow(microseconds)
+        let (sum, isTooFar) = SamplePushes.now.microseconds.addingReportingOverflow(microseconds)
         message.expiry = Timestamp(clamping: isTooFar ? microseconds : sum)
         #expect(try read(message)["ttl"]?.number?.int64 == seconds)
     }
@@ -134,7 +134,7 @@ struct ExpoMessageTests {
         #expect(try read(message)["richContent"] == nil)
         #expect(try read(message)["body"]?.string == "short")
         message.link = .init(web: "/" + String(repeating: "w", count: 4000), mobile: "/")
-        #expect(ExpoMessage.bytes(of: message, now: Messages.now) == nil)
+        #expect(ExpoMessage.bytes(of: message, now: SamplePushes.now) == nil)
     }
 
     @Test("a random message is JSON within the limit, or is rejected")
@@ -142,7 +142,7 @@ struct ExpoMessageTests {
         var generator = SeededChance.announced("Expo messages")
         for _ in 0..<SeededChance.rounds(300) {
             let message = try Expo.addressed(RandomMessage.make(using: &generator), to: "phone")
-            guard let bytes = ExpoMessage.bytes(of: message, now: Messages.now) else { continue }
+            guard let bytes = ExpoMessage.bytes(of: message, now: SamplePushes.now) else { continue }
             #expect(bytes.count <= 4096)
             let value = try JSONParser().parse(bytes).get()
             #expect(value["data"]?["notificationId"]?.string == message.notification.text)

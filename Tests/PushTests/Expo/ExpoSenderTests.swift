@@ -57,7 +57,7 @@ struct ExpoSenderTests {
         let transport = ScriptedTransport { (try? Expo.tickets($0)) ?? .answer(500) }
         var long = try Expo.plain()
         long.link = .init(web: String(repeating: "w", count: 5000), mobile: "/")
-        let batch = [try Messages.plain(), try Expo.plain("a"), try Expo.plain("b", .web), long]
+        let batch = [try SamplePushes.plain(), try Expo.plain("a"), try Expo.plain("b", .web), long]
         let verdicts = await Expo.sender(transport).send(batch)
         #expect(
             verdicts == [

@@ -5,9 +5,9 @@ import Testing
 @Suite("FCM's data")
 struct FCMDataTests {
     private func data(_ change: (inout PushMessage) -> Void) throws -> [String: String] {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         change(&message)
-        return try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now))).data
+        return try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now))).data
     }
 
     @Test("a name that FCM or APNs reserve gets the prefix x_")

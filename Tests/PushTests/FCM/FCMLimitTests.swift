@@ -6,12 +6,12 @@ import Testing
 @Suite("FCM's limit of 4096 bytes")
 struct FCMLimitTests {
     private func read(_ message: PushMessage) throws -> ReadBody {
-        try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+        try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now)))
     }
 
     @Test("a long body is cut to the last byte before anything else is shortened")
     func longBody() throws {
-        var message = try Messages.full(.android)
+        var message = try SamplePushes.full(.android)
         message.body = String(repeating: "a", count: 8000)
         let body = try read(message)
         #expect(body.byteCount == 4096)
@@ -23,7 +23,7 @@ struct FCMLimitTests {
 
     @Test("a message that fits exactly is unchanged, and one byte more shortens it")
     func exactFit() throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         let spare = 4096 - (try read(message)).byteCount
         message.body += String(repeating: "b", count: spare)
         #expect(try read(message).byteCount == 4096)
@@ -35,7 +35,7 @@ struct FCMLimitTests {
 
     @Test("the title is shortened only when the body has its minimum length")
     func longTitle() throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         message.title = String(repeating: "t", count: 4000)
         message.body = String(repeating: "b", count: 4000)
         let body = try read(message)
@@ -46,7 +46,7 @@ struct FCMLimitTests {
 
     @Test("data is omitted as a whole, with a mark for the client, if even short texts do not fit with it")
     func bigData() throws {
-        var message = try Messages.full(.android)
+        var message = try SamplePushes.full(.android)
         message.data["blob"] = .string(String(repeating: "x", count: 4000))
         message.body = String(repeating: "b", count: 500)
         let body = try read(message)
@@ -61,7 +61,7 @@ struct FCMLimitTests {
 
     @Test("a message with ten thousand members of data is sent")
     func manyMembers() throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         let members = (0..<10_000).map { "\"key\($0)\":\"v\"" }.joined(separator: ",")
         message.data = try #require(try JSONParser().parse(Array("{\(members)}".utf8)).get().object)
         #expect(try read(message).data["dataOmitted"] == "true")
@@ -69,7 +69,7 @@ struct FCMLimitTests {
 
     @Test("the image is omitted last")
     func bigImage() throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         message.imageURL = "https://cdn.example/" + String(repeating: "i", count: 2020)
         message.link = .init(
             web: "/" + String(repeating: "w", count: 1000),
@@ -84,9 +84,9 @@ struct FCMLimitTests {
 
     @Test("a message whose links alone are too long is not built")
     func tooLarge() throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         message.link = .init(web: String(repeating: "w", count: 2048), mobile: String(repeating: "m", count: 2048))
-        #expect(FCMRequest.body(of: message, now: Messages.now) == nil)
+        #expect(FCMRequest.body(of: message, now: SamplePushes.now) == nil)
     }
 
     @Test(
@@ -98,7 +98,7 @@ struct FCMLimitTests {
     )
     func graphemes(_ character: String) throws {
         for lead in 0..<8 {
-            var message = try Messages.plain()
+            var message = try SamplePushes.plain()
             message.body = String(repeating: "a", count: lead) + String(repeating: character, count: 4000)
             let body = try read(message)
             let sent = try #require(body["/notification/body"]?.string)
@@ -114,7 +114,7 @@ struct FCMLimitTests {
 
     @Test("a single character longer than the limit leaves only the ellipsis")
     func endlessCharacter() throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         message.body = "e" + String(repeating: "\u{301}", count: 4000)
         #expect(try read(message)["/notification/body"]?.string == "…")
     }
@@ -125,7 +125,7 @@ struct FCMLimitTests {
     )
     func endlessSequences(piece: String) throws {
         for lead in ["", "a", "🇳🇴"] {
-            var message = try Messages.plain()
+            var message = try SamplePushes.plain()
             message.body = lead + String(repeating: piece, count: 8192)
             let sent = try #require(try read(message)["/notification/body"]?.string)
             #expect(sent.hasSuffix("…"))
@@ -140,7 +140,7 @@ struct FCMLimitTests {
         let rounds = SeededChance.rounds(400)
         for round in 0..<rounds {
             let message = try RandomMessage.make(using: &generator)
-            guard let bytes = FCMRequest.body(of: message, now: Messages.now) else {
+            guard let bytes = FCMRequest.body(of: message, now: SamplePushes.now) else {
                 refused += 1
                 continue
             }

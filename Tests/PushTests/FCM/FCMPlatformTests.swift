@@ -5,11 +5,11 @@ import Testing
 @Suite("FCM's blocks of the platforms")
 struct FCMPlatformTests {
     private func read(_ message: PushMessage) throws -> ReadBody {
-        try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+        try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now)))
     }
 
     private func badgeUpdate(_ platform: DevicePlatform, badge: Int? = 4) throws -> PushMessage {
-        var message = try Messages.full(platform)
+        var message = try SamplePushes.full(platform)
         message.purpose = .badgeUpdate
         message.title = ""
         message.body = ""
@@ -18,12 +18,12 @@ struct FCMPlatformTests {
     }
 
     private func text(_ message: PushMessage) throws -> String {
-        String(decoding: try #require(FCMRequest.body(of: message, now: Messages.now)), as: UTF8.self)
+        String(decoding: try #require(FCMRequest.body(of: message, now: SamplePushes.now)), as: UTF8.self)
     }
 
     @Test("an iOS image is in the place for the app's extension, and lets the extension run")
     func appleImage() throws {
-        var message = try Messages.plain(.ios)
+        var message = try SamplePushes.plain(.ios)
         message.presentation.apple.sound = nil
         message.imageURL = "https://cdn.example/a.png"
         let body = try read(message)
@@ -34,7 +34,7 @@ struct FCMPlatformTests {
 
     @Test("a critical sound is a dictionary, and only for the critical level")
     func criticalSound() throws {
-        var message = try Messages.plain(.ios)
+        var message = try SamplePushes.plain(.ios)
         message.presentation.apple = .init(sound: "alarm.caf", interruptionLevel: .critical)
         #expect(
             try read(message)["/apns/payload/aps/sound"] == ["critical": 1, "name": "alarm.caf", "volume": 1]
@@ -48,9 +48,9 @@ struct FCMPlatformTests {
         arguments: [nil, "match-7_A", "a b ⚽️"] as [String?]
     )
     func webTopic(_ key: String?) throws {
-        var message = try Messages.plain(.web)
+        var message = try SamplePushes.plain(.web)
         message.collapseKey = key
-        let headers = WebPushRequest.headers(of: message, now: Messages.now)
+        let headers = WebPushRequest.headers(of: message, now: SamplePushes.now)
         let topic = try #require(headers.first { $0.name == "topic" }?.value)
         #expect(try read(message)["/webpush/headers/Topic"]?.string == topic)
     }
@@ -60,7 +60,7 @@ struct FCMPlatformTests {
         arguments: [("https://app.example/t", true), ("/t", false), ("http://app.example/t", false)]
     )
     func webLink(_ link: String, _ isThere: Bool) throws {
-        var message = try Messages.plain(.web)
+        var message = try SamplePushes.plain(.web)
         message.link = .init(web: link, mobile: "/t")
         let body = try read(message)
         #expect(body["/webpush/fcm_options/link"]?.string == (isThere ? link : nil))
@@ -89,14 +89,14 @@ struct FCMPlatformTests {
     func badgeRange(_ badge: Int, _ expected: Int) throws {
         let body = try read(badgeUpdate(.ios, badge: badge))
         #expect(body["/apns/payload/aps/badge"]?.number?.int64 == Int64(expected))
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         message.badge = badge
         #expect(try read(message)["/android/notification/notification_count"]?.number?.int64 == Int64(expected))
     }
 
     @Test("a badge update for a browser, or without a number, has no body")
     func noBadge() throws {
-        #expect(try FCMRequest.body(of: badgeUpdate(.web), now: Messages.now) == nil)
-        #expect(try FCMRequest.body(of: badgeUpdate(.ios, badge: nil), now: Messages.now) == nil)
+        #expect(try FCMRequest.body(of: badgeUpdate(.web), now: SamplePushes.now) == nil)
+        #expect(try FCMRequest.body(of: badgeUpdate(.ios, badge: nil), now: SamplePushes.now) == nil)
     }
 }

@@ -5,11 +5,11 @@ import Testing
 @Suite("FCM's request body")
 struct FCMRequestTests {
     private func text(_ message: PushMessage) throws -> String {
-        String(decoding: try #require(FCMRequest.body(of: message, now: Messages.now)), as: UTF8.self)
+        String(decoding: try #require(FCMRequest.body(of: message, now: SamplePushes.now)), as: UTF8.self)
     }
 
     private func read(_ message: PushMessage) throws -> ReadBody {
-        try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+        try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now)))
     }
 
     private static let words = """
@@ -40,7 +40,7 @@ struct FCMRequestTests {
             "notification_priority":"PRIORITY_HIGH","sound":"ding","icon":"ic_pay","color":"#0B6E35",\
             "notification_count":4}}}}
             """
-        #expect(try text(Messages.full(.android)) == expected)
+        #expect(try text(SamplePushes.full(.android)) == expected)
     }
 
     @Test("an iOS message has the headers and the aps keys that APNs requires")
@@ -52,7 +52,7 @@ struct FCMRequestTests {
             "mutable-content":1,"sound":"ding.caf","category":"payment","thread-id":"payments",\
             "interruption-level":"time-sensitive"}},"fcm_options":{"image":"https://cdn.example/a.png"}}}}
             """
-        #expect(try text(Messages.full(.ios)) == expected)
+        #expect(try text(SamplePushes.full(.ios)) == expected)
     }
 
     @Test("a browser's message has the headers and the tag that Web Push requires")
@@ -62,12 +62,12 @@ struct FCMRequestTests {
             {"message":{\(Self.words)\(Self.image)\(data),"webpush":{"headers":{"TTL":"3600","Urgency":"high",\
             "Topic":"9deb69e1d4b82cdaad1449bb587cdddf"},"notification":{"tag":"noti_00000000000000ab"}}}}
             """
-        #expect(try text(Messages.full(.web)) == expected)
+        #expect(try text(SamplePushes.full(.web)) == expected)
     }
 
     @Test("a body omits every member that the message does not have")
     func bare() throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         message.body = ""
         let expected = """
             {"message":{"token":"device-token","notification":{"title":"Betaling mottatt"},"data":{\
@@ -85,13 +85,13 @@ struct FCMRequestTests {
     func androidNames() throws {
         let visibilities = ["public": "PUBLIC", "private": "PRIVATE", "secret": "SECRET"]
         for visibility in AndroidOptions.Visibility.allCases {
-            var message = try Messages.plain()
+            var message = try SamplePushes.plain()
             message.presentation.android.visibility = visibility
             let sent = try read(message)["/android/notification/visibility"]?.string
             #expect(sent == visibilities[visibility.rawValue])
         }
         for importance in AndroidOptions.Importance.allCases {
-            var message = try Messages.plain()
+            var message = try SamplePushes.plain()
             message.presentation.android.importance = importance
             let sent = try read(message)["/android/notification/notification_priority"]?.string
             #expect(sent == "PRIORITY_" + importance.rawValue.uppercased())
@@ -106,7 +106,7 @@ struct FCMRequestTests {
             (.init(sound: "s"), "sound", "s"),
         ]
         for (presentation, key, value) in table {
-            var message = try Messages.plain(.ios)
+            var message = try SamplePushes.plain(.ios)
             message.presentation.apple = presentation
             #expect(try read(message)["/apns/payload/aps"]?.object?.members.map(\.key) == [key])
             #expect(try read(message)["/apns/payload/aps/\(key)"]?.string == value)
@@ -115,7 +115,7 @@ struct FCMRequestTests {
 
     @Test("only a message with low priority is sent with normal priority", arguments: Priority.allCases)
     func priority(_ priority: Priority) throws {
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         message.priority = priority
         #expect(try read(message)["/android/priority"]?.string == (priority == .low ? "NORMAL" : "HIGH"))
         message.device.platform = .ios
@@ -127,14 +127,14 @@ struct FCMRequestTests {
         arguments: [(-5_000_000, "0s"), (999_999, "0s"), (61_500_000, "61s"), (9_000_000_000_000, "2419200s")]
     )
     func lifetime(_ microseconds: Int64, _ expected: String) throws {
-        var message = try Messages.plain()
-        message.expiry = Timestamp(clamping: Messages.now.microseconds + microseconds)
+        var message = try SamplePushes.plain()
+        message.expiry = Timestamp(clamping: SamplePushes.now.microseconds + microseconds)
         #expect(try read(message)["/android/ttl"]?.string == expected)
     }
 
     @Test("an event's collapse key replaces the notification's id, as a hash if APNs cannot carry it")
     func collapseKey() throws {
-        var message = try Messages.plain(.ios)
+        var message = try SamplePushes.plain(.ios)
         let pointer = "/apns/headers/apns-collapse-id"
         message.collapseKey = "match-7"
         #expect(try read(message)[pointer]?.string == "match-7")

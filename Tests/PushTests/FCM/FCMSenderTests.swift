@@ -7,9 +7,9 @@ import Testing
 
 @testable import Push
 
-@Suite("FCM's sender", .inTurn, .timeLimit(.ofTest))
+@Suite("FCM's sender", .limitedConcurrency, .timeLimit(.ofTest))
 struct FCMSenderTests {
-    private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
+    private let time = ManualTime(Instant(microseconds: SamplePushes.now.microseconds))
 
     /// Returns a sender with numbered tokens; the first is `token-1`.
     private func sender(
@@ -31,7 +31,7 @@ struct FCMSenderTests {
     }
 
     private func batch(_ tokens: [String]) throws -> [PushMessage] {
-        try tokens.map { try Messages.plain(token: $0) }
+        try tokens.map { try SamplePushes.plain(token: $0) }
     }
 
     /// Returns an answer that depends on the device's token.
@@ -57,7 +57,7 @@ struct FCMSenderTests {
         let sender = try sender(transport)
         var messages = try batch(["a", "gone", "busy", "b", "lost", "unsent", "foreign"])
         messages[3].link = .init(web: String(repeating: "w", count: 4096), mobile: "/")
-        messages.append(try Messages.plain(token: "apple"))
+        messages.append(try SamplePushes.plain(token: "apple"))
         messages[7].device.provider = .apns
         let wait = Duration.seconds(10)
         #expect(

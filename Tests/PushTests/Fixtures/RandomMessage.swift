@@ -16,7 +16,7 @@ enum RandomMessage {
 
     static func make(using generator: inout SeededChance) throws -> PushMessage {
         let platform = DevicePlatform.allCases.randomElement(using: &generator) ?? .ios
-        var message = try Messages.plain(platform, notification: generator.next())
+        var message = try SamplePushes.plain(platform, notification: generator.next())
         message.title = "t" + text(atMost: 512, &generator)
         message.body = text(atMost: 4000, &generator)
         message.targetID = maybe(&generator) { text(atMost: 255, &$0) }

@@ -79,7 +79,7 @@ extension TransferRequest {
 }
 
 /// A gate that blocks its callers until it is opened.
-actor Gate {
+actor AsyncLatch {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -7,7 +7,7 @@ import Testing
 struct PushMessageTests {
     @Test("a change to a copy leaves the original unchanged")
     func copies() throws {
-        let original = try Messages.plain()
+        let original = try SamplePushes.plain()
         var copy = original
         copy.title = "another"
         copy.device.platform = .web

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Access tokens", .inTurn, .timeLimit(.ofTest))
+@Suite("Access tokens", .limitedConcurrency, .timeLimit(.ofTest))
 struct AccessTokenSourceTests {
     private let time = ManualTime(Instant(seconds: 1_771_163_100))
 
@@ -33,7 +33,7 @@ struct AccessTokenSourceTests {
 
     @Test("a hundred concurrent callers share one request for the first token")
     func singleFlight() async throws {
-        let gate = Gate()
+        let gate = AsyncLatch()
         let transport = ScriptedTransport { _ in
             await gate.pass()
             return .token("only")
@@ -51,7 +51,7 @@ struct AccessTokenSourceTests {
 
     @Test("a token is used until 85 % of its life, and still returned while the next one is fetched")
     func refresh() async throws {
-        let gate = Gate()
+        let gate = AsyncLatch()
         let count = Mutex(0)
         let transport = ScriptedTransport { _ in
             let number = count.withLock {
@@ -213,7 +213,7 @@ struct AccessTokenSourceTests {
 
     @Test("a refresh continues when its first caller is cancelled")
     func cancellation() async throws {
-        let gate = Gate()
+        let gate = AsyncLatch()
         let transport = ScriptedTransport { _ in
             await gate.pass()
             return .token("kept")

@@ -22,15 +22,15 @@ struct ClientNamesTests {
             ("fcm", .android), ("expo", .android), ("webpush", .web), ("apns", .ios),
         ]
         for (name, platform) in ways {
-            var message = try Messages.full(platform)
-            message.sentAt = Messages.now
+            var message = try SamplePushes.full(platform)
+            message.sentAt = SamplePushes.now
             try change(&message)
             switch name {
             case "fcm":
-                let bytes = try #require(FCMRequest.body(of: message, now: Messages.now))
+                let bytes = try #require(FCMRequest.body(of: message, now: SamplePushes.now))
                 found[name] = try ReadBody(bytes)["/data"]
             case "expo":
-                let bytes = try #require(ExpoMessage.bytes(of: message, now: Messages.now))
+                let bytes = try #require(ExpoMessage.bytes(of: message, now: SamplePushes.now))
                 found[name] = try JSONParser().parse(bytes).get()["data"]
             case "webpush":
                 let bytes = try #require(WebPushPayload.bytes(of: message, atMost: 3993))
@@ -120,11 +120,11 @@ struct ClientNamesTests {
 
     @Test("an Android app that draws notifications gets only data, with text and looks, and with high priority")
     func drawnByApp() throws {
-        var message = try Messages.full(.android)
+        var message = try SamplePushes.full(.android)
         message.presentation.android.display = .app
         message.presentation.urgency = .low
         message.data["title"] = "the event's own"
-        let body = try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+        let body = try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now)))
         #expect(body["/notification"] == nil && body["/android/notification"] == nil)
         #expect(body["/android"] == ["priority": "HIGH", "ttl": "3600s"])
         let looks = [
@@ -135,16 +135,16 @@ struct ClientNamesTests {
         for (name, value) in looks { #expect(body.data[name] == value, "\(name)") }
         #expect(body["/data"]?.object?.members.count { $0.key == "title" } == 1)
         message.device.platform = .ios
-        let apple = try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+        let apple = try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now)))
         #expect(apple["/notification/title"] == "Betaling mottatt")
     }
 
     @Test("texts too long for a push of data alone are cut in the same way")
     func drawnAndCut() throws {
-        var message = try Messages.full(.android)
+        var message = try SamplePushes.full(.android)
         message.presentation.android.display = .app
         message.body = String(repeating: "a", count: 8000)
-        let body = try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+        let body = try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now)))
         #expect(body.byteCount == 4096)
         #expect(body.data["body"]?.hasSuffix("a…") == true)
     }
@@ -152,13 +152,13 @@ struct ClientNamesTests {
     @Test("the urgency for the device is that of the catalogue, and otherwise follows from the priority")
     func urgency() throws {
         let android = "android: {icon: 'ic_stat'},"
-        var message = try Messages.full(.android)
+        var message = try SamplePushes.full(.android)
         message.presentation = try Self.presentation(android, "deviceUrgency: 'high'")
         message.priority = .low
-        let body = try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+        let body = try ReadBody(try #require(FCMRequest.body(of: message, now: SamplePushes.now)))
         #expect(body["/android/priority"] == "HIGH")
         #expect(body["/android/notification/icon"] == "ic_stat")
-        let headers = WebPushRequest.headers(of: message, now: Messages.now)
+        let headers = WebPushRequest.headers(of: message, now: SamplePushes.now)
         #expect(headers.first { $0.name == "urgency" }?.value == "high")
         message.presentation = try Self.presentation(android, "deviceUrgency: 'low'")
         message.priority = .high

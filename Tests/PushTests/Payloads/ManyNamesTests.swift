@@ -10,11 +10,11 @@ struct ManyNamesTests {
     @Test("reserved names whose alternative names are used are omitted, however many there are")
     func reserved() throws {
         let members = (0..<Self.count).map { ("gcm\($0)", JSONValue.null) } + [("gcm", "mine"), ("x_gcm", "taken")]
-        var message = try Messages.plain()
+        var message = try SamplePushes.plain()
         // None of them may be written, so that no limit of bytes ends the work.
         let names = (0..<Self.count).map { ("gcm\($0)", JSONValue.string("v")) }
         message.data = Self.object(names + names.map { ("x_" + $0.0, JSONValue.null) } + members.suffix(2))
-        let bytes = FCMRequest.body(of: message, now: Messages.now)
+        let bytes = FCMRequest.body(of: message, now: SamplePushes.now)
         let body = try ReadBody(try #require(bytes))
         #expect(body.data["x_gcm"] == "taken")
         #expect(body.data["x_gcm1"] == nil)

@@ -27,7 +27,7 @@ enum Browsers {
         keyID: String? = nil,
         notification: UInt64 = 0xAB
     ) throws -> PushMessage {
-        var message = try Messages.plain(.web, token: endpoint, notification: notification)
+        var message = try SamplePushes.plain(.web, token: endpoint, notification: notification)
         message.device.provider = .webpush
         message.device.webPushKeys = try keys(keyID: keyID)
         return message
@@ -35,7 +35,7 @@ enum Browsers {
 
     /// Returns the message with every optional member, for a browser.
     static func full() throws -> PushMessage {
-        var message = try Messages.full(.web)
+        var message = try SamplePushes.full(.web)
         message.device.provider = .webpush
         message.device.webPushKeys = try keys()
         return message

@@ -5,7 +5,7 @@ import Testing
 @Suite("Headers of a message to a browser")
 struct WebPushHeaderTests {
     private func headers(_ message: PushMessage) -> [String: String] {
-        let headers = WebPushRequest.headers(of: message, now: Messages.now)
+        let headers = WebPushRequest.headers(of: message, now: SamplePushes.now)
         #expect(Set(headers.map(\.name)).count == headers.count)
         return Dictionary(headers.map { ($0.name, $0.value) }) { first, _ in first }
     }
@@ -18,7 +18,7 @@ struct WebPushHeaderTests {
     )
     func timeToLive(_ seconds: Int64?, _ expected: String) throws {
         var message = try Browsers.message()
-        message.expiry = seconds.map { Timestamp(clamping: Messages.now.microseconds + $0 * 1_000_000) }
+        message.expiry = seconds.map { Timestamp(clamping: SamplePushes.now.microseconds + $0 * 1_000_000) }
         #expect(headers(message)["ttl"] == expected)
     }
 

@@ -13,7 +13,7 @@ private let isOracleThere: Bool = {
 
 @Suite(
     "Web Push in another implementation",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: isOracleThere, "needs python3 with the library cryptography (Debian: python3-cryptography)"),
     .timeLimit(.ofTest)
 )

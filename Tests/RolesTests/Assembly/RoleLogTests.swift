@@ -1,13 +1,13 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Roles that cannot continue",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop next to the tests: swift build"),
     .timeLimit(.ofTest)
@@ -26,8 +26,8 @@ struct RoleLogTests {
     ]
 
     private static func withProgram(_ body: (Prompt, URL) async throws -> Void) async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, folder in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
                 try await body(prompt.with("BELLHOP_LOG", "info,json"), folder)
             }
         }
@@ -95,8 +95,8 @@ struct RoleLogTests {
 
     @Test("a missing topology is reported once by a pool, and with its number by a single worker")
     func topology() async throws {
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let (ending, text) = try await RealProgram(prompt).run("bellhop pool --workers 4")
                 #expect(ending == .exited(ExitCode.configuration.rawValue))
                 #expect(text.hasPrefix("bellhop: checking the broker's topology: "), "\(text)")

@@ -1,21 +1,21 @@
 import CommandLineSupport
 import Foundation
+import IntegrationSupport
 import ServiceRuntime
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Servers that do not answer",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: BothServers.isThere, BothServers.absence),
     .timeLimit(.ofTest)
 )
 struct SilentServerTests {
     @Test("a silent database is reported with the question, the wait and advice")
     func database() async throws {
-        try await Bench.withTopology { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let (proxy, url) = try TCPProxy.beforeDatabase()
                 defer { proxy.stop() }
                 proxy.blackHole(true)
@@ -43,8 +43,8 @@ struct SilentServerTests {
 
     @Test("a silent broker leaves a status with the database's figures")
     func broker() async throws {
-        try await Bench.withSchema { bench in
-            try await Workplace.withPrompt(on: bench) { prompt, _ in
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let parts = URLComponents(string: Servers.amqpURL ?? "")
                 let proxy = try TCPProxy(to: parts?.host ?? "127.0.0.1", parts?.port ?? 5672)
                 defer { proxy.stop() }

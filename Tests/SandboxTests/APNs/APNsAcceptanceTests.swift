@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Pushes that APNs accepts", .inTurn, .timeLimit(.ofTest))
+@Suite("Pushes that APNs accepts", .limitedConcurrency, .timeLimit(.ofTest))
 struct APNsAcceptanceTests {
     @Test("a valid push is accepted, its id is returned, and it is recorded without its provider token")
     func takes() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Pushes that APNs rejects", .inTurn, .timeLimit(.ofTest))
+@Suite("Pushes that APNs rejects", .limitedConcurrency, .timeLimit(.ofTest))
 struct APNsRefusalTests {
     private static let uuid = "8e4f0b1a-3c5d-4e6f-8a9b-0c1d2e3f4a5b"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The control interface", .inTurn, .timeLimit(.ofTest))
+@Suite("The control interface", .limitedConcurrency, .timeLimit(.ofTest))
 struct ControlTests {
     private func message(_ token: String, _ tag: String) -> String {
         #"{"message":{"token":"\#(token)","android":{"notification":{"tag":"\#(tag)"}}}}"#

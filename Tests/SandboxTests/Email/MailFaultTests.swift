@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Faults of the mail server", .inTurn, .timeLimit(.ofTest))
+@Suite("Faults of the mail server", .limitedConcurrency, .timeLimit(.ofTest))
 struct MailFaultTests {
     @Test("a fault names its step, its answer and its drip, and is shown as it was set")
     func reads() async throws {

@@ -8,7 +8,7 @@ import Testing
 /// Tests of the mail transport.
 ///
 /// They are in this target since the sandbox has a mail server.
-@Suite("The mail transport", .inTurn, .timeLimit(.ofTest))
+@Suite("The mail transport", .limitedConcurrency, .timeLimit(.ofTest))
 struct MailTransportTests {
     private func withTransport(
         _ change: (inout SMTPTransportOptions) -> Void = { _ in },

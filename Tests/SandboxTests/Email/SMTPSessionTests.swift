@@ -23,7 +23,7 @@ private enum Dialogue {
 
 @Suite(
     "The dialogue with the mail server",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: PythonScript.isThere, "python3 is not installed: nobody can speak wrongly with the server"),
     .timeLimit(.ofTest)
 )

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The stand-in for Expo", .inTurn, .timeLimit(.ofTest))
+@Suite("The stand-in for Expo", .limitedConcurrency, .timeLimit(.ofTest))
 struct ExpoStandInTests {
     private static let everything = """
         {"to":["ExponentPushToken[a]","ExpoPushToken[b]"],"title":"t","subtitle":"s","body":"b","data":{"deep":[1,{}]},
@@ -138,7 +138,7 @@ struct ExpoStandInTests {
     }
 }
 
-@Suite("Tickets and receipts of the stand-in for Expo", .inTurn, .timeLimit(.ofTest))
+@Suite("Tickets and receipts of the stand-in for Expo", .limitedConcurrency, .timeLimit(.ofTest))
 struct ExpoReceiptTests {
     @Test("the token determines the result of a message, in its ticket or in its receipt")
     func fates() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Messages that FCM accepts", .inTurn, .timeLimit(.ofTest))
+@Suite("Messages that FCM accepts", .limitedConcurrency, .timeLimit(.ofTest))
 struct FCMAcceptanceTests {
     private static let everything = #"""
         {"message":{"token":"device-1","notification":{"title":"t","body":"b","image":"https://i"},

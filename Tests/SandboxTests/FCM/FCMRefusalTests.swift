@@ -115,7 +115,7 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Messages that FCM rejects", .inTurn, .timeLimit(.ofTest))
+@Suite("Messages that FCM rejects", .limitedConcurrency, .timeLimit(.ofTest))
 struct FCMRefusalTests {
     @Test("an invalid field returns 400 in Google's format and names the field")
     func refusesFields() async throws {

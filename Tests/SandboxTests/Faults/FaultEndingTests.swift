@@ -7,7 +7,7 @@ import Testing
 @testable import Sandbox
 
 /// Tests of faults that end a request without a complete answer.
-@Suite("Faults that break an answer", .inTurn, .timeLimit(.ofTest))
+@Suite("Faults that break an answer", .limitedConcurrency, .timeLimit(.ofTest))
 struct FaultEndingTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 

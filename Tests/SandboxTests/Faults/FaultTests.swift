@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Faults", .inTurn, .timeLimit(.ofTest))
+@Suite("Faults", .limitedConcurrency, .timeLimit(.ofTest))
 struct FaultTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The HTTP/2 server", .inTurn, .timeLimit(.ofTest))
+@Suite("The HTTP/2 server", .limitedConcurrency, .timeLimit(.ofTest))
 struct ServerTests {
     private let message = #"{"message":{"token":"device-1"}}"#
 

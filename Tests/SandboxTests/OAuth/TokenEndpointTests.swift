@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The token endpoint", .inTurn, .timeLimit(.ofTest))
+@Suite("The token endpoint", .limitedConcurrency, .timeLimit(.ofTest))
 struct TokenEndpointTests {
     @Test("a valid assertion gets a token that FCM accepts until it expires")
     func grantsAToken() async throws {

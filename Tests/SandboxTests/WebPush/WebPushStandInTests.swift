@@ -7,9 +7,9 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The stand-in for push services of browsers", .inTurn, .timeLimit(.ofTest))
+@Suite("The stand-in for push services of browsers", .limitedConcurrency, .timeLimit(.ofTest))
 struct WebPushStandInTests {
-    typealias Change = @Sendable (inout WebPushDraft) throws -> Void
+    typealias Change = @Sendable (inout BrowserPushDraft) throws -> Void
 
     struct Wrong: Sendable, CustomTestStringConvertible {
         let name: String
@@ -27,9 +27,9 @@ struct WebPushStandInTests {
         }
     }
 
-    private func withDraft(_ body: (inout WebPushDraft) async throws -> Void) async throws {
+    private func withDraft(_ body: (inout BrowserPushDraft) async throws -> Void) async throws {
         try await withSandbox { client in
-            var draft = try WebPushDraft(client, to: client.sandbox.makeWebPushSubscription())
+            var draft = try BrowserPushDraft(client, to: client.sandbox.makeWebPushSubscription())
             try await body(&draft)
         }
     }
@@ -123,8 +123,8 @@ struct WebPushStandInTests {
             let key = try PrivateKey.generateP256()
             let point = Base64URL.encode(try key.publicKey().p256Point())
             let subscription = try client.sandbox.makeWebPushSubscription(applicationServerKey: point)
-            #expect(try await WebPushDraft(client, to: subscription, key: key).send().status == 201)
-            let answer = try await WebPushDraft(client, to: subscription).send()
+            #expect(try await BrowserPushDraft(client, to: subscription, key: key).send().status == 201)
+            let answer = try await BrowserPushDraft(client, to: subscription).send()
             #expect(answer.status == 403)
             #expect(String(decoding: answer.body, as: UTF8.self).contains("do not correspond"))
         }
@@ -136,7 +136,7 @@ struct WebPushStandInTests {
             let made = try await client.control(.post, "/subscriptions")
             #expect(made.status == 201)
             let subscription = try #require(made.json?.object)
-            let draft = try WebPushDraft(client, to: subscription)
+            let draft = try BrowserPushDraft(client, to: subscription)
             #expect(try await draft.send().status == 201)
             let id = try #require(draft.endpoint.split(separator: "/").last)
             #expect(try await client.control(.delete, "/subscriptions/\(id)").status == 204)
@@ -144,7 +144,7 @@ struct WebPushStandInTests {
             #expect(try await draft.send().json?["errno"] == 106)
             #expect(try await draft.send(to: draft.endpoint + "x").json?["errno"] == 102)
             let bound = try await client.control(.post, "/subscriptions", #"{"applicationServerKey":"abc"}"#)
-            let other = try WebPushDraft(client, to: try #require(bound.json?.object))
+            let other = try BrowserPushDraft(client, to: try #require(bound.json?.object))
             #expect(try await other.send().status == 403)
             for body in ["[]", "{", #"{"applicationServerKey":1}"#, #"{"key":"a"}"#] {
                 #expect(try await client.control(.post, "/subscriptions", body).status == 400)

@@ -3,7 +3,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Child processes", .inTurn, .timeLimit(.ofTest))
+@Suite("Child processes", .limitedConcurrency, .timeLimit(.ofTest))
 struct ChildProcessTests {
     private func shell(_ script: String, _ lifeline: ParentExitMonitor) throws -> ChildProcess {
         let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: ["CODE": "7"])

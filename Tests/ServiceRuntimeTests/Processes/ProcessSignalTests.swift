@@ -14,7 +14,7 @@ private struct SelfSignalling: Service {
     }
 }
 
-@Suite("Signals of the operating system", .inTurn, .serialized, .timeLimit(.ofTest))
+@Suite("Signals of the operating system", .limitedConcurrency, .serialized, .timeLimit(.ofTest))
 struct ProcessSignalTests {
     @Test("a real SIGTERM and a real SIGINT drain a group", arguments: [ProcessSignal.terminate, .interrupt])
     func drains(signal: ProcessSignal) async {

@@ -2,7 +2,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Drain signal", .inTurn, .timeLimit(.ofTest))
+@Suite("Drain signal", .limitedConcurrency, .timeLimit(.ofTest))
 struct DrainSignalTests {
     @Test("all waiting tasks are woken, and later ones do not wait")
     func fire() async {

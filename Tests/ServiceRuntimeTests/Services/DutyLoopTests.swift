@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The loop of a duty", .inTurn, .timeLimit(.ofTest))
+@Suite("The loop of a duty", .limitedConcurrency, .timeLimit(.ofTest))
 struct DutyLoopTests {
     private struct Refusal: Error {}
 

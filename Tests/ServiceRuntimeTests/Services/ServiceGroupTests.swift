@@ -14,7 +14,7 @@ private struct FakeService: Service {
 }
 
 /// A group's surroundings that a test controls.
-private final class Hand: Sendable {
+private final class GroupFixture: Sendable {
     let signals: AsyncStream<ProcessSignal>
     let send: AsyncStream<ProcessSignal>.Continuation
     let exits = Mutex<[ExitCode]>([])
@@ -52,13 +52,13 @@ private final class Hand: Sendable {
     }
 }
 
-private struct Failure: Error {}
+private struct ServiceFailure: Error {}
 
-@Suite("Service group", .inTurn, .timeLimit(.ofTest))
+@Suite("Service group", .limitedConcurrency, .timeLimit(.ofTest))
 struct ServiceGroupTests {
     @Test("all services run until the signal and finish their work before the group ends")
     func drain() async throws {
-        let hand = Hand()
+        let hand = GroupFixture()
         let services = ["a", "b"].map { name in
             FakeService(name: name) { drain in
                 hand.note("\(name) started")
@@ -83,7 +83,7 @@ struct ServiceGroupTests {
 
     @Test("a service that does not finish in time is cancelled and named")
     func timeout() async throws {
-        let hand = Hand()
+        let hand = GroupFixture()
         let quick = FakeService(name: "quick") { await $0.wait() }
         let stuck = FakeService(name: "stuck") { _ in
             hand.send.yield(.terminate)
@@ -101,7 +101,7 @@ struct ServiceGroupTests {
 
     @Test("a service that ignores its cancellation cannot block the group")
     func ignoredCancellation() async {
-        let hand = Hand()
+        let hand = GroupFixture()
         let release = DrainSignal()
         let deaf = FakeService(name: "deaf") { _ in
             hand.send.yield(.terminate)
@@ -117,13 +117,13 @@ struct ServiceGroupTests {
 
     @Test("a service that throws drains the others, and its error names the end")
     func failure() async {
-        let hand = Hand()
+        let hand = GroupFixture()
         let holder = FakeService(name: "holder") { drain in
             await drain.wait()
             hand.note("holder drained")
         }
-        let broken = FakeService(name: "broken") { _ in throw Failure() }
-        guard case .failed("broken", is Failure) = await hand.group([holder, broken]).run() else {
+        let broken = FakeService(name: "broken") { _ in throw ServiceFailure() }
+        guard case .failed("broken", is ServiceFailure) = await hand.group([holder, broken]).run() else {
             Issue.record("ended otherwise")
             return
         }
@@ -133,7 +133,7 @@ struct ServiceGroupTests {
 
     @Test("a service that returns early drains the others")
     func earlyReturn() async {
-        let hand = Hand()
+        let hand = GroupFixture()
         let holder = FakeService(name: "holder") { await $0.wait() }
         let hasty = FakeService(name: "hasty") { _ in }
         guard case .returnedEarly("hasty") = await hand.group([holder, hasty]).run() else {
@@ -144,7 +144,7 @@ struct ServiceGroupTests {
 
     @Test("a second signal ends the process immediately, and an echo of the first does not")
     func secondSignal() async throws {
-        let hand = Hand()
+        let hand = GroupFixture()
         let release = DrainSignal()
         let slow = FakeService(name: "slow") { _ in
             hand.send.yield(.interrupt)
@@ -165,7 +165,7 @@ struct ServiceGroupTests {
 
     @Test("cancelling the task that runs the group drains it")
     func cancellation() async throws {
-        let hand = Hand()
+        let hand = GroupFixture()
         let holder = FakeService(name: "holder") { drain in
             hand.note("started")
             await drain.wait()
@@ -183,7 +183,7 @@ struct ServiceGroupTests {
 
     @Test("a group without services ends immediately")
     func nobody() async {
-        guard case .drained = await Hand().group([]).run() else {
+        guard case .drained = await GroupFixture().group([]).run() else {
             Issue.record("ended otherwise")
             return
         }

@@ -1,14 +1,14 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 @Suite(
     "Backlogs in the ledger",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -18,9 +18,9 @@ struct WaitingDeliveryTests {
     /// Puts deliveries of one user each into a backlog.
     ///
     /// Their turns are the given numbers of seconds ago.
-    private static func fill(_ bench: Bench, _ turns: [(user: String, ago: Int, urgency: Int)]) async throws {
+    private static func fill(_ servers: ServerFixture, _ turns: [(user: String, ago: Int, urgency: Int)]) async throws {
         for (number, turn) in turns.enumerated() {
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries
                     (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at, urgency, attempts)
@@ -40,22 +40,22 @@ struct WaitingDeliveryTests {
     }
 
     private static func pull(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ count: Int,
         _ priority: Priority = .normal
     ) async throws -> [ClaimedDelivery] {
         let look = BacklogPoll(try place(priority), since: nil)
-        let book = WorkerStore(pool: bench.pool, lease: lease)
+        let book = WorkerStore(pool: servers.pool, lease: lease)
         return try lines(try await book.pull(look, atMost: count, as: .fresh))
     }
 
-    private static func scout(_ bench: Bench) async throws -> [ClaimedDelivery] {
+    private static func scout(_ servers: ServerFixture) async throws -> [ClaimedDelivery] {
         let look = BacklogPoll(try place(), since: nil)
-        return try lines(try await WorkerStore(pool: bench.pool, lease: lease).scout(look, as: .fresh))
+        return try lines(try await WorkerStore(pool: servers.pool, lease: lease).scout(look, as: .fresh))
     }
 
     private static func lines(_ pulled: PullResult) throws -> [ClaimedDelivery] {
-        guard case .lines(let lines) = pulled else { throw BenchError("another pulls") }
+        guard case .lines(let lines) = pulled else { throw ServerFixtureError("another pulls") }
         return lines
     }
 
@@ -65,11 +65,11 @@ struct WaitingDeliveryTests {
 
     @Test("the sweeper, the search for forgotten claims and a late device ignore deliveries in a backlog")
     func leftAlone() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, [("u1", 86_400, 1)])
-            let due = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.normal, atMost: 10)
-            let step = try await ForgottenClaimStore(pool: bench.pool, olderThan: .zero).look(from: 0, pages: 10)
-            try await bench.feed([
+        try await ServerFixture.withSchema { servers in
+            try await Self.fill(servers, [("u1", 86_400, 1)])
+            let due = try await DueDeliveryStore(pool: servers.pool, strandedAfter: .zero).take(.normal, atMost: 10)
+            let step = try await ForgottenClaimStore(pool: servers.pool, olderThan: .zero).look(from: 0, pages: 10)
+            try await servers.feed([
                 """
                 {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t","platform":"android",\
                 "provider":"fcm"}
@@ -77,35 +77,35 @@ struct WaitingDeliveryTests {
             ])
             #expect(due.isEmpty)
             #expect(step.found == 0)
-            let lines = try await bench.column("SELECT concat_ws('|', state, outlet, target) FROM deliveries")
+            let lines = try await servers.column("SELECT concat_ws('|', state, outlet, target) FROM deliveries")
             #expect(lines == ["deferred|drop/fcm|sub_0000000000000001"])
         }
     }
 
     @Test("the deliveries of a pull are not looked for while the pull may be in progress")
     func regaining() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, [("u1", 30, 1), ("u2", 20, 1), ("u3", 10, 1)])
-            let book = WorkerStore(pool: bench.pool, lease: Self.lease)
+        try await ServerFixture.withSchema { servers in
+            try await Self.fill(servers, [("u1", 30, 1), ("u2", 20, 1), ("u3", 10, 1)])
+            let book = WorkerStore(pool: servers.pool, lease: Self.lease)
             let look = BacklogPoll(try Self.place(), since: nil)
             let claim = Claim.fresh
             _ = try await book.pull(look, atMost: 2, as: claim)
             let busy = try await RowLock.hold(
-                on: bench,
+                on: servers,
                 "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog drop/fcm', 0))"
             ) {
                 try await book.regain(look.place.key, as: claim)
             }
-            guard case .isBusy = busy else { throw BenchError("it does not wait for the pull") }
+            guard case .isBusy = busy else { throw ServerFixtureError("it does not wait for the pull") }
         }
     }
 
     @Test("a probe gets a delivery of a reached device, otherwise any of the first and the last")
     func scout() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let strangers = (0..<60).map { (user: "stranger", ago: 100 - $0, urgency: 1) }
-            try await Self.fill(bench, strangers + [("known", 20, 1)])
-            _ = try await bench.owner.run(
+            try await Self.fill(servers, strangers + [("known", 20, 1)])
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                     last_seen_at, source_time, reached_at)
@@ -114,14 +114,14 @@ struct WaitingDeliveryTests {
                 FROM unnest(ARRAY['stranger', 'known']) AS u
                 """
             )
-            let first = try await Self.scout(bench)
+            let first = try await Self.scout(servers)
             #expect(Self.users(first) == ["known"])
             var ages: Set<Int64> = []
             for _ in 0..<24 {
-                let scout = try await Self.scout(bench)
+                let scout = try await Self.scout(servers)
                 #expect(Self.users(scout) == ["stranger"])
                 let turns = scout.compactMap(\.queuedAt)
-                ages.formUnion(turns.map { (Letters.now.microseconds - $0.microseconds) / 1_000_000 })
+                ages.formUnion(turns.map { (DeadLetterSamples.now.microseconds - $0.microseconds) / 1_000_000 })
             }
             // Of sixty deliveries only those at the ends are taken, and from both ends.
             let (oldest, newest) = (ages.max() ?? 0, ages.min() ?? 0)
@@ -131,41 +131,44 @@ struct WaitingDeliveryTests {
 
     @Test("a second pull from a backlog is reported as busy and takes nothing while the first runs")
     func oneAtATime() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, [("u1", 30, 1)])
+        try await ServerFixture.withSchema { servers in
+            try await Self.fill(servers, [("u1", 30, 1)])
             let lock = """
                 SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || 'drop/fcm', 0)) IS NULL
                 """
-            try await RowLock.hold(on: bench, lock) {
+            try await RowLock.hold(on: servers, lock) {
                 let look = BacklogPoll(try Self.place(), since: nil)
-                let book = WorkerStore(pool: bench.pool, lease: Self.lease)
+                let book = WorkerStore(pool: servers.pool, lease: Self.lease)
                 let outcome = try await book.pull(look, atMost: 1, as: .fresh)
-                guard case .isBusy = outcome else { throw BenchError("it was pulled twice at once") }
+                guard case .isBusy = outcome else { throw ServerFixtureError("it was pulled twice at once") }
             }
-            let afterwards = try await Self.pull(bench, 1)
+            let afterwards = try await Self.pull(servers, 1)
             #expect(afterwards.count == 1)
         }
     }
 
     @Test("the backlog of an unused outlet is named, and its deliveries are decided again after a long wait")
     func unserved() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
-            try await Self.fill(bench, [("u3", 3_600, 1)])
+        try await ServerFixture.withSchema { servers in
+            try await Self.fill(servers, [("u1", 3_600, 1), ("u2", 60, 1)])
+            try await Self.fill(servers, [("u3", 3_600, 1)])
             // One was recorded long ago and has been put there just now.
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 UPDATE deliveries SET outlet = 'drop/gone', updated_at = CASE user_id WHEN 'u1' THEN queued_at ELSE now() END
                 WHERE user_id <> 'u2'
                 """
             )
-            let book = WorkerStore(pool: bench.pool, lease: Self.lease)
+            let book = WorkerStore(pool: servers.pool, lease: Self.lease)
             let names = try await book.backlogNames()
             #expect(names == ["drop/fcm", "drop/gone"])
             let young = try await book.release("drop/fcm", atMost: 10, after: .seconds(600))
             let old = try await book.release("drop/gone", atMost: 10, after: .seconds(600))
             #expect([young, old] == [0, 1])
-            let due = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(60)).take(.normal, atMost: 9)
+            let due = try await DueDeliveryStore(pool: servers.pool, strandedAfter: .seconds(60)).take(
+                .normal,
+                atMost: 9
+            )
             #expect(due.map(\.recipient.user.text) == ["u1"])
         }
     }

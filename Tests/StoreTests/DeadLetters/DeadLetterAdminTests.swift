@@ -1,13 +1,13 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Operator actions on dead letters",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -26,11 +26,11 @@ struct DeadLetterAdminTests {
                         $0.app = "drop"; $0.user = "u1"
                     }, ["a"]
                 ),
-                (all.having { $0.since = Letters.ago(250) }, ["f", "e", "d"]),
-                (all.having { $0.until = Letters.ago(250) }, ["c", "b", "a"]),
+                (all.having { $0.since = DeadLetterSamples.ago(250) }, ["f", "e", "d"]),
+                (all.having { $0.until = DeadLetterSamples.ago(250) }, ["c", "b", "a"]),
                 (
                     all.having {
-                        $0.since = Letters.ago(450); $0.until = Letters.ago(150)
+                        $0.since = DeadLetterSamples.ago(450); $0.until = DeadLetterSamples.ago(150)
                     }, ["e", "d", "c"]
                 ),
                 (all.having { $0.limit = 2 }, ["f", "e"]),
@@ -58,10 +58,10 @@ struct DeadLetterAdminTests {
     @Test("a group shows its latest error, its users and the hours of its failures")
     func groups() async throws {
         let letters = [
-            Letters.rejected("a", user: "u1", error: "item 1 of 'x'", failedAt: Letters.ago(7_300)),
-            Letters.rejected("b", user: "u2", error: "item 2 of 'y'", failedAt: Letters.ago(100)),
-            Letters.rejected("c", user: "u2", error: "item 3 of 'z'", failedAt: Letters.ago(50)),
-            Letters.rejected("d", reason: "too-large", failedAt: Letters.ago(200_000)),
+            DeadLetterSamples.rejected("a", user: "u1", error: "item 1 of 'x'", failedAt: DeadLetterSamples.ago(7_300)),
+            DeadLetterSamples.rejected("b", user: "u2", error: "item 2 of 'y'", failedAt: DeadLetterSamples.ago(100)),
+            DeadLetterSamples.rejected("c", user: "u2", error: "item 3 of 'z'", failedAt: DeadLetterSamples.ago(50)),
+            DeadLetterSamples.rejected("d", reason: "too-large", failedAt: DeadLetterSamples.ago(200_000)),
         ]
         try await DeadLetterTable.with(letters) { admin in
             let found = try await admin.groups(DeadLetterFilter())
@@ -119,7 +119,7 @@ struct DeadLetterAdminTests {
 
     @Test("an item is found by the beginning of its id, whatever characters it contains")
     func beginnings() async throws {
-        let letters = ["a%b-1", "a%c-2", "a_b-3"].map { Letters.rejected($0) }
+        let letters = ["a%b-1", "a%c-2", "a_b-3"].map { DeadLetterSamples.rejected($0) }
         try await DeadLetterTable.with(letters) { admin in
             let percent = try await admin.ids(beginningWith: "a%", atMost: 5)
             let underscore = try await admin.ids(beginningWith: "a_", atMost: 5)
@@ -132,8 +132,8 @@ struct DeadLetterAdminTests {
 
     @Test("the audit can be read and extended, but not changed or deleted")
     func auditOnlyGrows() async throws {
-        try await Bench.withSchema { bench in
-            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+        try await ServerFixture.withSchema { servers in
+            let pool = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin))
             let admin = DeadLetterAdmin(pool: pool)
             try await admin.audit("reveal", DeadLetterFilter(), items: 1, by: ActingOperator(name: "ada", because: "x"))
             for forbidden in ["UPDATE audit SET operator = 'eve'", "DELETE FROM audit"] {
@@ -147,12 +147,12 @@ struct DeadLetterAdminTests {
 
     /// Six items, `a` the oldest.
     private static let mixed: [DeadLetterItem] = [
-        Letters.rejected("a", user: "u1", failedAt: Letters.ago(600)),
-        Letters.rejected("b", reason: "missing-id", failedAt: Letters.ago(500)),
-        Letters.rejected("c", failedAt: Letters.ago(400)),
-        Letters.rejected("d", failedAt: Letters.ago(200)),
-        Letters.rejected("e", reason: "missing-id", failedAt: Letters.ago(180)),
-        Letters.rejected("f", app: "safe", user: "u1", failedAt: Letters.ago(100)),
+        DeadLetterSamples.rejected("a", user: "u1", failedAt: DeadLetterSamples.ago(600)),
+        DeadLetterSamples.rejected("b", reason: "missing-id", failedAt: DeadLetterSamples.ago(500)),
+        DeadLetterSamples.rejected("c", failedAt: DeadLetterSamples.ago(400)),
+        DeadLetterSamples.rejected("d", failedAt: DeadLetterSamples.ago(200)),
+        DeadLetterSamples.rejected("e", reason: "missing-id", failedAt: DeadLetterSamples.ago(180)),
+        DeadLetterSamples.rejected("f", app: "safe", user: "u1", failedAt: DeadLetterSamples.ago(100)),
     ]
 }
 
@@ -162,9 +162,9 @@ enum DeadLetterTable {
         _ letters: [DeadLetterItem],
         _ body: (DeadLetterAdmin) async throws -> Void
     ) async throws {
-        try await Bench.withSchema { bench in
-            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+        try await ServerFixture.withSchema { servers in
+            _ = try await DeadLetterStore(pool: servers.pool).file(letters)
+            let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin))
             let result: Result<Void, any Error>
             do { result = .success(try await body(DeadLetterAdmin(pool: admin))) } catch { result = .failure(error) }
             await admin.close()

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
@@ -18,7 +18,7 @@ struct DeadLetterCompositionTests {
     @Test("at most five kinds are named, the largest first, and the others are counted")
     func tally() {
         let causes = (1...7).flatMap { kind -> [DeadLetterCause] in
-            (0..<kind).map { _ in Letters.rejected("x", app: "app\(kind)").cause }
+            (0..<kind).map { _ in DeadLetterSamples.rejected("x", app: "app\(kind)").cause }
         }
         let composition = DeadLetterComposition(of: causes)
         #expect(composition.parts.map(\.app) == ["app7", "app6", "app5", "app4", "app3"])
@@ -29,7 +29,9 @@ struct DeadLetterCompositionTests {
 
     @Test("the number of kinds in memory is limited, since apps and types of rejected messages are arbitrary")
     func bounded() {
-        let composition = DeadLetterComposition(of: (0..<3_000).map { Letters.rejected("x", app: "a\($0)").cause })
+        let composition = DeadLetterComposition(
+            of: (0..<3_000).map { DeadLetterSamples.rejected("x", app: "a\($0)").cause }
+        )
         #expect(composition.parts.count == 5)
         #expect(composition.otherParts == 996)
         #expect(composition.otherItems == 2_995)
@@ -43,7 +45,9 @@ struct DeadLetterCompositionTests {
         let error = "the app's template needs a value"
         let counts: [(app: String?, items: Int)] = [("drop", 6), ("venues", 3), (nil, 1)]
         let letters = counts.flatMap { app, items -> [DeadLetterItem] in
-            (0..<items).map { Letters.rejected("\(app ?? "")\($0)", reason: "invalid-field", app: app, error: error) }
+            (0..<items).map {
+                DeadLetterSamples.rejected("\(app ?? "")\($0)", reason: "invalid-field", app: app, error: error)
+            }
         }
         try await DeadLetterTable.with(letters) { admin in
             let composition = try await admin.composition(DeadLetterFilter())

@@ -1,21 +1,21 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Counting dead letters",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct DeadLetterStatisticsTests {
-    /// Stores five open items of each kind, and `Crowd.size` items of some kinds.
-    private static func flood(_ bench: Bench) async throws {
-        try await Crowd.stopCounting(in: bench)
-        _ = try await bench.owner.run(
+    /// Stores five open items of each kind, and `OtherUsers.size` items of some kinds.
+    private static func flood(_ servers: ServerFixture) async throws {
+        try await OtherUsers.stopCounting(in: servers)
+        _ = try await servers.owner.run(
             """
             INSERT INTO dead_letters
                 (dead_id, fingerprint, stage, reason, error, app, attempts, first_failed_at, last_failed_at,
@@ -27,19 +27,19 @@ struct DeadLetterStatisticsTests {
                  AS k (app, reason, items)
             CROSS JOIN LATERAL generate_series(1, k.items) AS n
             """,
-            [.integer(Int64(Crowd.size))]
+            [.integer(Int64(OtherUsers.size))]
         )
     }
 
     @Test("the gauge reads a bounded number of open items and still counts the small groups")
     func bounded() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.flood(bench)
+        try await ServerFixture.withSchema { servers in
+            try await Self.flood(servers)
             let apps = Set(["drop", "sub", "zoo"].compactMap(AppID.init(validating:)))
-            let pool = try StatementCoverage.pool(on: bench)
-            let before = try await Crowd.rowsRead(bench, by: pool)["dead_letters"] ?? 0
+            let pool = try StatementCoverage.pool(on: servers)
+            let before = try await OtherUsers.rowsRead(servers, by: pool)["dead_letters"] ?? 0
             let gauge = try await DeadLetterStatistics(of: pool, apps: apps, most: 50)
-            let read = try await Crowd.rowsRead(bench, by: pool)["dead_letters"] ?? 0
+            let read = try await OtherUsers.rowsRead(servers, by: pool)["dead_letters"] ?? 0
             await pool.close()
             let open = gauge.open.map { "\($0.app?.text ?? "-") \($0.reason) \($0.items)" }.sorted()
             #expect(
@@ -50,7 +50,7 @@ struct DeadLetterStatisticsTests {
             )
             // The oldest item of an app is found without reading the others.
             let age = try #require(gauge.oldestAge)
-            #expect(age >= Double(Crowd.size))
+            #expect(age >= Double(OtherUsers.size))
             #expect(read - before < 1000)
         }
     }

@@ -1,20 +1,20 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Pages of large dead letters",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct PageBytesTests {
     /// Two bodies of 3 MiB fit into a page; the body of 9 MiB exceeds every page.
     private static let letters = [3, 3, 3, 9, 1].enumerated().map { number, size in
-        Letters.rejected("l\(number)", body: String(repeating: "x", count: size << 20))
+        DeadLetterSamples.rejected("l\(number)", body: String(repeating: "x", count: size << 20))
     }
 
     @Test("each page of dead letters holds as many as fit, and at least one")
@@ -38,10 +38,10 @@ struct PageBytesTests {
 
     @Test("a replay takes as many dead letters at a time as fit")
     func replay() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await DeadLetterStore(pool: bench.pool).file(Self.letters)
-            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
-            let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+        try await ServerFixture.withSchema { servers in
+            _ = try await DeadLetterStore(pool: servers.pool).file(Self.letters)
+            let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin))
+            let limits = ReplayLimits(perItem: 5, failedSince: DeadLetterSamples.ago(86_400))
             let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init())
             let start = try await ReplayAdmin(pool: admin).start(
                 order,
@@ -49,8 +49,10 @@ struct PageBytesTests {
                 by: ActingOperator(name: "ada", because: "a test")
             )
             await admin.close()
-            guard case .started(let id, _) = start else { throw BenchError("the replay did not begin: \(start)") }
-            let run = ReplayStore(pool: bench.pool, runner: "test", horizon: Rig.horizon)
+            guard case .started(let id, _) = start else {
+                throw ServerFixtureError("the replay did not begin: \(start)")
+            }
+            let run = ReplayStore(pool: servers.pool, runner: "test", horizon: PipelineFixture.horizon)
             _ = try await run.take(for: .seconds(60))
             var sizes: [Int] = []
             while true {

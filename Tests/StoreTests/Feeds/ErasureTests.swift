@@ -1,54 +1,54 @@
 import BellhopRules
 import Foundation
+import IntegrationSupport
 import Postgres
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Erasure",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct ErasureTests {
     @Test("a record that is written during an erasure is deleted by the second pass, which waits for it")
     func inFlight() async throws {
-        try await Bench.withSchema { bench in
-            let (isOpen, mayEnd) = (Flag(), Flag())
-            _ = try await bench.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', 'u1')")
-            async let writing: Void = bench.owner.transaction { (connection) throws(PostgresError) in
+        try await ServerFixture.withSchema { servers in
+            let (isOpen, mayEnd) = (BlockingFlag(), BlockingFlag())
+            _ = try await servers.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', 'u1')")
+            async let writing: Void = servers.owner.transaction { (connection) throws(PostgresError) in
                 try connection.execute("SET LOCAL ROLE bellhop_worker")
                 _ = try connection.run(Self.record)
                 isOpen.raise()
                 mayEnd.waitUntilRaised()
             }
             try await eventually("it is being written") { isOpen.isRaised }
-            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#])
-            let book = ErasureStore(pool: bench.pool)
+            try await servers.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#])
+            let book = ErasureStore(pool: servers.pool)
             let early = try await book.repeatDue(after: .zero, atMost: 10)
             #expect(early == 0)
             mayEnd.raise()
             try await writing
-            let missed = try await bench.count("SELECT count(*) FROM notifications")
+            let missed = try await servers.count("SELECT count(*) FROM notifications")
             #expect(missed == 1)
             let impatient = try await book.repeatDue(after: .seconds(600), atMost: 10)
             #expect(impatient == 0)
             // The second pass also waits for concurrent writes of other tests.
             try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
-            let left = try await bench.count("SELECT count(*) FROM notifications")
+            let left = try await servers.count("SELECT count(*) FROM notifications")
             #expect(left == 0)
-            let noted = try await bench.count("SELECT (SELECT count(*) FROM erasures) + count(*) FROM people")
+            let noted = try await servers.count("SELECT (SELECT count(*) FROM erasures) + count(*) FROM people")
             #expect(noted == 0)
         }
     }
 
     @Test("the second pass runs after a restore from another server, whatever transaction number is stored")
     func restored() async throws {
-        try await Bench.withSchema { bench in
-            let book = ErasureStore(pool: bench.pool)
+        try await ServerFixture.withSchema { servers in
+            let book = ErasureStore(pool: servers.pool)
             let none = try await book.oldest()
             #expect(none == nil)
             // These rows come from a dump: one has a transaction number that this server has not reached, the other is
@@ -57,7 +57,7 @@ struct ErasureTests {
                 ("u1", "now() - interval '5 min', '99999999999'::xid8"),
                 ("u2", "pg_postmaster_start_time() - interval '5 min', pg_snapshot_xmax(pg_current_snapshot())"),
             ] {
-                _ = try await bench.owner.run(
+                _ = try await servers.owner.run(
                     Statement(
                         """
                         INSERT INTO erasures (app, user_id, said_at, recorded_at, transaction)
@@ -65,21 +65,21 @@ struct ErasureTests {
                         """
                     )
                 )
-                _ = try await bench.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', $1)", [.text(user)])
+                _ = try await servers.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', $1)", [.text(user)])
             }
             let oldest = try #require(try await book.oldest())
             #expect(oldest >= .seconds(300))
             let found = try await book.repeatDue(after: .seconds(60), atMost: 10)
             #expect(found == 2)
-            let left = try await bench.count("SELECT (SELECT count(*) FROM erasures) + count(*) FROM people")
+            let left = try await servers.count("SELECT (SELECT count(*) FROM erasures) + count(*) FROM people")
             #expect(left == 0)
         }
     }
 
     @Test("a dead letter or stored event that arrives after the erasure is stored without the user, or not at all")
     func late() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([
                 #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#
             ])
             let before = #""sentAtIso":"2026-01-01T00:00:00Z""#
@@ -92,10 +92,10 @@ struct ErasureTests {
                 "h": #"{"notifications":[["drop","u1","n"],["drop","u2","n"],["padel","u1","n"]]}"#,
             ]
             // Rejected because it names no app; its routing key begins with one.
-            let nameless = Letters.rejected("i", reason: "unknown-app", app: nil, body: bodies["a"] ?? "")
-            let letters = bodies.map { Letters.rejected($0.key, body: $0.value) } + [nameless]
-            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            let filed = try await bench.column(Self.letters)
+            let nameless = DeadLetterSamples.rejected("i", reason: "unknown-app", app: nil, body: bodies["a"] ?? "")
+            let letters = bodies.map { DeadLetterSamples.rejected($0.key, body: $0.value) } + [nameless]
+            _ = try await DeadLetterStore(pool: servers.pool).file(letters)
+            let filed = try await servers.column(Self.letters)
             let shared = #"{"notifications":[["drop","u2","n"],["padel","u1","n"]]}"#
             let late = bodies["c"] ?? ""
             let topic = bodies["f"] ?? ""
@@ -105,10 +105,10 @@ struct ErasureTests {
                 "h \(shared) -",
             ]
             #expect(filed == expected)
-            let plans = try [#"["u1"]"#, #"["u1","u2"]"#].map { try bench.plan(for: $0, before) }
-            let outcomes = try await WorkerStore(pool: bench.pool).keep(plans)
+            let plans = try [#"["u1"]"#, #"["u1","u2"]"#].map { try servers.plan(for: $0, before) }
+            let outcomes = try await WorkerStore(pool: servers.pool).keep(plans)
             #expect(outcomes == [.cancelled, .kept])
-            let kept = try await bench.column("SELECT content #>> '{to,users}' FROM events")
+            let kept = try await servers.column("SELECT content #>> '{to,users}' FROM events")
             #expect(kept == [#"["u2"]"#])
         }
     }
@@ -122,30 +122,30 @@ struct ErasureTests {
             [word("upserted", 3), word("deleted", 2)],
             [word("deleted", 2), word("upserted", 5), word("upserted", 3), word("deleted", 4)],
         ] {
-            try await Bench.withSchema { bench in
-                for word in words { try await bench.feed([word]) }
-                let returned = try await bench.column("SELECT (returned_at > deleted_at)::text FROM tombstones")
+            try await ServerFixture.withSchema { servers in
+                for word in words { try await servers.feed([word]) }
+                let returned = try await servers.column("SELECT (returned_at > deleted_at)::text FROM tombstones")
                 #expect(returned == ["true"])
                 // An event without a source time is for the current user.
-                try await bench.record(events: ["e"], state: "delivered")
-                #expect(try await bench.column("SELECT event_id FROM notifications") == ["e"])
+                try await servers.record(events: ["e"], state: "delivered")
+                #expect(try await servers.column("SELECT event_id FROM notifications") == ["e"])
             }
         }
     }
 
     @Test("a user who was fed again keeps later dead letters, and a repeated old deletion removes none")
     func returned() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let deleted =
                 #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#
-            try await bench.feed([
+            try await servers.feed([
                 deleted,
                 #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#,
             ])
-            let letters = [Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)]
-            _ = try await DeadLetterStore(pool: bench.pool).file(letters)
-            try await bench.feed([deleted])
-            let filed = try await bench.column(Self.letters)
+            let letters = [DeadLetterSamples.rejected("a", body: #"{"to":{"user":"u1"}}"#)]
+            _ = try await DeadLetterStore(pool: servers.pool).file(letters)
+            try await servers.feed([deleted])
+            let filed = try await servers.column(Self.letters)
             #expect(filed == [#"a {"to":{"user":"u1"}} u1"#])
         }
     }
@@ -154,68 +154,68 @@ struct ErasureTests {
         "no row of a user outlives the second pass, whatever the user's client sends before the deletion is processed"
     )
     func clientMeanwhile() async throws {
-        try await Self.withClient { bench, client in
-            try await Self.fill(bench)
-            let before = try await bench.column(Self.owned)
+        try await Self.withClient { servers, client in
+            try await Self.fill(servers)
+            let before = try await servers.column(Self.owned)
             #expect(before == ["1"])
             try await Self.speak(client)
-            try await bench.feed([Self.deleted])
-            try await bench.eraseOnceMore()
-            let left = try await bench.column(Self.owned)
+            try await servers.feed([Self.deleted])
+            try await servers.eraseOnceMore()
+            let left = try await servers.column(Self.owned)
             #expect(left == ["0"])
         }
     }
 
     @Test("a user whose source's clock is centuries ahead is erased by a deletion of today")
     func clockAhead() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let ahead = #""sentAtIso":"2999-01-01T00:00:00Z""#
-            try await bench.feed(
+            try await servers.feed(
                 [#"{"app":"drop","eventType":"recipient.upserted","userId":"u1",\#(ahead)}"#],
-                arrival: Letters.ago(86_400)
+                arrival: DeadLetterSamples.ago(86_400)
             )
-            try await bench.record(events: ["e"], state: "delivered")
-            try await bench.feed(
+            try await servers.record(events: ["e"], state: "delivered")
+            try await servers.feed(
                 [#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#],
-                arrival: Letters.now
+                arrival: DeadLetterSamples.now
             )
-            try await bench.eraseOnceMore()
-            let left = try await bench.column(Self.owned)
+            try await servers.eraseOnceMore()
+            let left = try await servers.column(Self.owned)
             #expect(left == ["0"])
         }
     }
 
     @Test("a user who was fed again keeps data newer than a late deletion and loses older data")
     func lateDeletion() async throws {
-        try await Self.withClient { bench, client in
-            try await Self.fill(bench)
-            _ = try await bench.owner.run("UPDATE inbox SET created_at = '2026-01-01'")
-            try await bench.feed([
+        try await Self.withClient { servers, client in
+            try await Self.fill(servers)
+            _ = try await servers.owner.run("UPDATE inbox SET created_at = '2026-01-01'")
+            try await servers.feed([
                 #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#
             ])
             try await Self.speak(client)
-            try await bench.record(events: ["new"], state: "delivered")
-            try await bench.feed([Self.deleted])
-            try await bench.eraseOnceMore()
-            let kept = try await bench.column("SELECT event_id FROM notifications")
+            try await servers.record(events: ["new"], state: "delivered")
+            try await servers.feed([Self.deleted])
+            try await servers.eraseOnceMore()
+            let kept = try await servers.column("SELECT event_id FROM notifications")
             #expect(kept == ["new"])
-            let lines = try await bench.count("SELECT count(*) FROM ledger")
+            let lines = try await servers.count("SELECT count(*) FROM ledger")
             #expect(lines == 1)
-            let devices = try await bench.column("SELECT device_token FROM push_subscriptions")
+            let devices = try await servers.column("SELECT device_token FROM push_subscriptions")
             #expect(devices == ["client"])
         }
     }
 
     @Test("an erased user at the end of a fan-out page is replaced by the previous user, and no page changes")
     func boundaries() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO recipients (app, user_id, source_time)
                 SELECT 'drop', u, '2026-01-01' FROM unnest(ARRAY['a', 'b', 'c', 'd', 'e']) AS u
                 """
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 WITH kept AS (
                     INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e', now()) RETURNING app, id
@@ -228,14 +228,14 @@ struct ErasureTests {
                 FROM opened, (VALUES (0, '', 'c'), (1, 'c', 'd'), (2, 'd', 'e')) AS p (page, after, upto)
                 """
             )
-            try await bench.feed(
+            try await servers.feed(
                 ["c", "d", "e"].map {
                     #"{"app":"drop","eventType":"recipient.deleted","userId":"\#($0)","sentAtIso":"2026-02-01T00:00:00Z"}"#
                 }
             )
-            let pages = try await bench.column("SELECT after || '-' || upto FROM fanout_pages ORDER BY page")
+            let pages = try await servers.column("SELECT after || '-' || upto FROM fanout_pages ORDER BY page")
             #expect(pages == ["-b", "b-b", "b-b"])
-            #expect(try await bench.column("SELECT planned_to FROM fanouts") == ["b"])
+            #expect(try await servers.column("SELECT planned_to FROM fanouts") == ["b"])
         }
     }
 
@@ -254,17 +254,19 @@ struct ErasureTests {
         """
 
     /// Feeds data of January about the user, and adds a notification, a dead letter and a badge of today.
-    private static func fill(_ bench: Bench) async throws {
+    private static func fill(_ servers: ServerFixture) async throws {
         let january = #""app":"drop","userId":"u1","sentAtIso":"2026-01-01T00:00:00Z""#
-        try await bench.feed([
+        try await servers.feed([
             #"{"eventType":"recipient.upserted",\#(january),"email":"u1@example.com"}"#,
             #"{"eventType":"subscription.upserted",\#(january),"token":"t","platform":"ios","provider":"fcm"}"#,
             #"{"eventType":"follow.added",\#(january),"topic":"venue:1"}"#,
             #"{"eventType":"reminder.set",\#(january),"id":"r","localTime":"09:00","title":"t","body":"b"}"#,
         ])
-        try await bench.record(events: ["old"], state: "delivered")
-        _ = try await bench.owner.run("UPDATE inbox SET read_at = now()")
-        _ = try await DeadLetterStore(pool: bench.pool).file([Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)])
+        try await servers.record(events: ["old"], state: "delivered")
+        _ = try await servers.owner.run("UPDATE inbox SET read_at = now()")
+        _ = try await DeadLetterStore(pool: servers.pool).file([
+            DeadLetterSamples.rejected("a", body: #"{"to":{"user":"u1"}}"#)
+        ])
     }
 
     /// Sends an update of every kind as the user's client, which has not learned of a deletion.
@@ -280,7 +282,7 @@ struct ErasureTests {
             #""eventType":"reminder.set","id":"r2","localTime":"09:00","title":"t","body":"b""#,
         ]
         for word in words {
-            let update = try Bench.update(#"{"app":"drop","userId":"u1",\#(word)}"#)
+            let update = try ServerFixture.update(#"{"app":"drop","userId":"u1",\#(word)}"#)
             let now = Timestamp(clamping: 1_800_000_000_000_000)
             let hearing = try await client.say(update, as: reader, at: now)
             #expect(hearing == .heard)
@@ -288,11 +290,11 @@ struct ErasureTests {
     }
 
     /// Runs a body with the rights of the API and a token that was issued long ago.
-    private static func withClient(_ body: (Bench, UserStore) async throws -> Void) async throws {
-        try await Bench.withSchema { bench in
-            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+    private static func withClient(_ body: (ServerFixture, UserStore) async throws -> Void) async throws {
+        try await ServerFixture.withSchema { servers in
+            let pool = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
             do {
-                try await body(bench, UserStore(pool: pool).admitting(tokenIssuedAt: Timestamp(clamping: 0)))
+                try await body(servers, UserStore(pool: pool).admitting(tokenIssuedAt: Timestamp(clamping: 0)))
             } catch {
                 await pool.close()
                 throw error
@@ -313,7 +315,7 @@ struct ErasureTests {
 }
 
 /// A flag that one thread raises; another thread waits for it and may block.
-private final class Flag: Sendable {
+private final class BlockingFlag: Sendable {
     private let raised = Mutex(false)
 
     var isRaised: Bool { raised.withLock { $0 } }
@@ -325,7 +327,7 @@ private final class Flag: Sendable {
     }
 }
 
-extension Bench {
+extension ServerFixture {
     /// Runs the second pass, which waits for concurrent writes of other tests.
     fileprivate func eraseOnceMore() async throws {
         let book = ErasureStore(pool: pool)
@@ -337,7 +339,7 @@ extension Bench {
             {"id":"p\(users.count)","app":"drop","eventType":"system","to":{"users":\(users)},"title":"t","body":"",
             "deliverAt":"2030-01-01T00:00:00Z",\(more)}
             """
-        guard case .event(let event) = try submission(body) else { throw BenchError("no event") }
+        guard case .event(let event) = try submission(body) else { throw ServerFixtureError("no event") }
         return PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
     }
 }

@@ -1,13 +1,13 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Concurrent feeds",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -28,27 +28,27 @@ struct FeedOrderTests {
                 #"{\#(base),"eventType":"subscription.revoked","token":"t\#(user)"}"#,
             ]
         }
-        return try words.map { FeedEntry(update: try Bench.update($0), arrival: Timestamp(clamping: 0)) }
+        return try words.map { FeedEntry(update: try ServerFixture.update($0), arrival: Timestamp(clamping: 0)) }
     }
 
     @Test("two sessions that feed the same users in opposite orders never deadlock with a third that revokes")
     func opposite() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let users = ["a", "b", "c", "d"]
-            _ = try await WorkerStore(pool: bench.pool).apply(try Self.batch(users, round: 0))
-            let dead = try await Self.devices(bench)
+            _ = try await WorkerStore(pool: servers.pool).apply(try Self.batch(users, round: 0))
+            let dead = try await Self.devices(servers)
             let said = await withTaskGroup(of: [String].self) { group in
                 for order in [users, users.reversed()] {
                     group.addTask {
                         await Self.failures(60) { round in
-                            _ = try await WorkerStore(pool: bench.pool).apply(try Self.batch(order, round: round))
+                            _ = try await WorkerStore(pool: servers.pool).apply(try Self.batch(order, round: round))
                         }
                     }
                 }
                 group.addTask {
                     await Self.failures(120) { round in
                         let devices = round % 2 == 0 ? dead : dead.reversed()
-                        _ = try await WorkerStore(pool: bench.pool).revoke(devices)
+                        _ = try await WorkerStore(pool: servers.pool).revoke(devices)
                     }
                 }
                 return await group.reduce(into: []) { $0 += $1 }
@@ -66,8 +66,8 @@ struct FeedOrderTests {
         return failures
     }
 
-    private static func devices(_ bench: Bench) async throws -> [DeadDevice] {
-        let rows = try await bench.owner.run(
+    private static func devices(_ servers: ServerFixture) async throws -> [DeadDevice] {
+        let rows = try await servers.owner.run(
             "SELECT profile_id, id, device_token FROM push_subscriptions ORDER BY id",
             []
         )
@@ -87,21 +87,21 @@ struct FeedOrderTests {
 
     @Test("a revoked device that registers again is restored, even if the clock of its source is behind")
     func slowSource() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             func register(_ second: Int) async throws {
                 let time = "2026-03-01T12:00:0\(second)Z"
                 let device = #""userId":"u1","token":"t","platform":"ios","provider":"fcm","sentAtIso":"\#(time)""#
-                try await bench.feed([#"{"app":"drop","eventType":"subscription.upserted",\#(device)}"#])
+                try await servers.feed([#"{"app":"drop","eventType":"subscription.upserted",\#(device)}"#])
             }
             let living = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL"
             try await register(1)
-            let revoked = try await WorkerStore(pool: bench.pool).revoke(try await Self.devices(bench))
+            let revoked = try await WorkerStore(pool: servers.pool).revoke(try await Self.devices(servers))
             #expect(revoked == 1)
             // The database's clock is later than every source time of this test.
             try await register(1)
-            #expect(try await bench.count(living) == 0)
+            #expect(try await servers.count(living) == 0)
             try await register(2)
-            #expect(try await bench.count(living) == 1)
+            #expect(try await servers.count(living) == 1)
         }
     }
 }

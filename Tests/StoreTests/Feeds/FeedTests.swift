@@ -1,30 +1,30 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 @Suite(
     "Feeds",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct FeedTests {
     @Test("a recipient keeps fields that a message omits and loses fields that it sets to null")
     func partialUpdates() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([
                 recipient(
                     "u1",
                     1,
                     #""locale":"nb","timezone":"Europe/Oslo","email":"a@example.com","pushEnabled":false"#
                 )
             ])
-            try await bench.feed([recipient("u1", 2, #""timezone":null,"emailEnabled":false"#)])
-            let row = try await bench.column(
+            try await servers.feed([recipient("u1", 2, #""timezone":null,"emailEnabled":false"#)])
+            let row = try await servers.column(
                 "SELECT concat_ws('|', locale, timezone, email, push_enabled, email_enabled) FROM recipients"
             )
             #expect(row == ["nb|a@example.com|f|f"])
@@ -36,20 +36,20 @@ struct FeedTests {
         let seed = UInt64.random(in: .min ... .max)
         var chance = SeededChance(seed)
         let words = Self.story
-        try await Bench.withSchema { bench in
-            for word in words { try await bench.feed([word]) }
-            let inOrder = try await bench.fedState()
+        try await ServerFixture.withSchema { servers in
+            for word in words { try await servers.feed([word]) }
+            let inOrder = try await servers.fedState()
             for _ in 0..<8 {
-                try await bench.forgetFeeds()
+                try await servers.forgetFeeds()
                 var rest = words.shuffled(using: &chance)[...]
                 while !rest.isEmpty {
                     let part = rest.prefix(Int.random(in: 1...6, using: &chance))
-                    try await bench.feed(Array(part))
+                    try await servers.feed(Array(part))
                     rest = rest.dropFirst(part.count)
                 }
                 // Every message arrives again: repeats change nothing.
-                try await bench.feed(words.shuffled(using: &chance))
-                let shuffled = try await bench.fedState()
+                try await servers.feed(words.shuffled(using: &chance))
+                let shuffled = try await servers.fedState()
                 #expect(shuffled == inOrder, "seed \(seed)")
             }
         }
@@ -59,20 +59,20 @@ struct FeedTests {
         "the least recently seen devices above the limit end, and a device that registers again is active again"
     )
     func deviceCap() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let most = SubscriptionFeed.mostDevices
-            try await bench.feed((0..<most + 3).map { device("u1", $0, "token-\($0)") } + [device("u2", 0, "other")])
+            try await servers.feed((0..<most + 3).map { device("u1", $0, "token-\($0)") } + [device("u2", 0, "other")])
             let ended =
                 "SELECT device_token FROM push_subscriptions WHERE revoke_reason = 'too-many' ORDER BY device_token"
-            #expect(try await bench.column(ended) == ["token-0", "token-1", "token-2"])
+            #expect(try await servers.column(ended) == ["token-0", "token-1", "token-2"])
             // The source times are long before the limit was applied; a registration of today is later.
-            _ = try await bench.pool.run(
+            _ = try await servers.pool.run(
                 "UPDATE push_subscriptions SET revoked_at = last_seen_at WHERE revoked_at IS NOT NULL"
             )
-            try await bench.feed([device("u1", 59, "token-0")])
-            #expect(try await bench.column(ended) == ["token-1", "token-2", "token-3"])
+            try await servers.feed([device("u1", 59, "token-0")])
+            #expect(try await servers.column(ended) == ["token-1", "token-2", "token-3"])
             #expect(
-                try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == most + 1
+                try await servers.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == most + 1
             )
         }
     }
@@ -81,26 +81,26 @@ struct FeedTests {
     func rotation() async throws {
         let live = "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL"
         let (first, second) = (device("u1", 1, "old"), device("u1", 2, "new", #","replaces":"old""#))
-        try await Bench.withSchema { bench in
-            try await bench.feed([first])
-            let id = try await bench.column("SELECT id FROM push_subscriptions")
-            try await bench.feed([second])
-            #expect(try await bench.column("SELECT id FROM push_subscriptions WHERE device_token = 'new'") == id)
-            #expect(try await bench.column(live) == ["new"])
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([first])
+            let id = try await servers.column("SELECT id FROM push_subscriptions")
+            try await servers.feed([second])
+            #expect(try await servers.column("SELECT id FROM push_subscriptions WHERE device_token = 'new'") == id)
+            #expect(try await servers.column(live) == ["new"])
             // The former token is registered again by the same user: another device with another subscription.
-            try await bench.feed([device("u1", 5, "old")])
-            #expect(try await bench.column(live + " ORDER BY 1") == ["new", "old"])
-            try await bench.feed([device("u1", 6, "new", #","replaces":"old""#)])
-            #expect(try await bench.column(live) == ["new"])
-            let reasons = try await bench.column(
+            try await servers.feed([device("u1", 5, "old")])
+            #expect(try await servers.column(live + " ORDER BY 1") == ["new", "old"])
+            try await servers.feed([device("u1", 6, "new", #","replaces":"old""#)])
+            #expect(try await servers.column(live) == ["new"])
+            let reasons = try await servers.column(
                 "SELECT revoke_reason FROM push_subscriptions WHERE device_token = 'old'"
             )
             #expect(reasons == ["replaced"])
         }
         for words in [[[second], [first]], [[first, second]], [[second, first]]] {
-            try await Bench.withSchema { bench in
-                for word in words { try await bench.feed(word) }
-                #expect(try await bench.column(live) == ["new"])
+            try await ServerFixture.withSchema { servers in
+                for word in words { try await servers.feed(word) }
+                #expect(try await servers.column(live) == ["new"])
             }
         }
     }
@@ -112,30 +112,30 @@ struct FeedTests {
         let loggedOut =
             #"{"app":"drop","eventType":"subscription.revoked","userId":"u1","token":"new","sentAtIso":"\#(at(3))"}"#
         for later in [[[loggedOut], [rotated]], [[rotated], [loggedOut]], [[loggedOut, rotated]]] {
-            try await Bench.withSchema { bench in
-                try await bench.feed([device("u1", 1, "old")])
-                for words in later { try await bench.feed(words) }
-                #expect(try await bench.column(live).isEmpty)
-                try await bench.feed([device("u1", 4, "new", #","replaces":"old""#)])
-                #expect(try await bench.column(live) == ["new"])
+            try await ServerFixture.withSchema { servers in
+                try await servers.feed([device("u1", 1, "old")])
+                for words in later { try await servers.feed(words) }
+                #expect(try await servers.column(live).isEmpty)
+                try await servers.feed([device("u1", 4, "new", #","replaces":"old""#)])
+                #expect(try await servers.column(live) == ["new"])
             }
         }
     }
 
     @Test("a deletion erases every row of the user and no row of other users")
     func erasure() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             for user in ["u1", "u2"] {
-                try await bench.feed([
+                try await servers.feed([
                     recipient(user, 1, #""locale":"nb","preferences":{"enabled":true}"#),
                     device(user, 2, "token-\(user)"),
                     follow(user, 3, "venue:1"), reminder(user, 4),
                 ])
-                _ = try await WorkerStore(pool: bench.pool).record(
-                    try bench.records(id: "e1", users: [user], title: "Hei", sentAt: at(5))
+                _ = try await WorkerStore(pool: servers.pool).record(
+                    try servers.records(id: "e1", users: [user], title: "Hei", sentAt: at(5))
                 )
             }
-            try await bench.feed([
+            try await servers.feed([
                 #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#
             ])
             let tables = [
@@ -143,28 +143,28 @@ struct FeedTests {
                 ("push_subscriptions", "profile_id"), ("follows", "user_id"), ("reminders", "user_id"),
             ]
             for (table, owner) in tables {
-                let owners = try await bench.column("SELECT \(owner) FROM \(table)")
+                let owners = try await servers.column("SELECT \(owner) FROM \(table)")
                 #expect(owners == ["u2"], "\(table)")
             }
-            let traces = try await bench.count("SELECT count(*) FROM tombstones WHERE tombstones::text LIKE '%u1%'")
+            let traces = try await servers.count("SELECT count(*) FROM tombstones WHERE tombstones::text LIKE '%u1%'")
             #expect(traces == 0)
         }
     }
 
     @Test("updates from before a deletion do not restore the user, and later updates do")
     func noResurrection() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([
                 #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#
             ])
-            try await bench.feed([
+            try await servers.feed([
                 recipient("u1", 9, #""locale":"nb""#), device("u1", 9, "t"), follow("u1", 9, "venue:1"),
                 reminder("u1", 9),
             ])
-            #expect(try await bench.fedState().isEmpty)
-            try await bench.feed([recipient("u1", 11, #""locale":"sv""#), device("u1", 8, "t")])
-            let locales = try await bench.column("SELECT locale FROM recipients")
-            let devices = try await bench.count("SELECT count(*) FROM push_subscriptions")
+            #expect(try await servers.fedState().isEmpty)
+            try await servers.feed([recipient("u1", 11, #""locale":"sv""#), device("u1", 8, "t")])
+            let locales = try await servers.column("SELECT locale FROM recipients")
+            let devices = try await servers.count("SELECT count(*) FROM push_subscriptions")
             #expect(locales == ["sv"])
             #expect(devices == 0)
         }
@@ -172,15 +172,15 @@ struct FeedTests {
 
     @Test("a token belongs to the user who registered it last, in any order of arrival")
     func tokenOwnership() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([device("u1", 1, "shared"), device("u2", 2, "shared")])
-            try await bench.feed([device("u4", 4, "other")])
-            try await bench.feed([device("u3", 3, "other")])
-            let owners = try await bench.column(
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([device("u1", 1, "shared"), device("u2", 2, "shared")])
+            try await servers.feed([device("u4", 4, "other")])
+            try await servers.feed([device("u3", 3, "other")])
+            let owners = try await servers.column(
                 "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY profile_id"
             )
             #expect(owners == ["u2", "u4"])
-            let reasons = try await bench.column(
+            let reasons = try await servers.column(
                 "SELECT DISTINCT revoke_reason FROM push_subscriptions WHERE revoked_at IS NOT NULL"
             )
             #expect(reasons == ["token-moved"])
@@ -189,49 +189,49 @@ struct FeedTests {
 
     @Test("a token that forty users register concurrently has one owner")
     func tokenRace() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for user in 0..<40 {
-                    group.addTask { try await bench.feed([device("u\(user)", 1 + user % 3, "shared")]) }
+                    group.addTask { try await servers.feed([device("u\(user)", 1 + user % 3, "shared")]) }
                 }
                 try await group.waitForAll()
             }
-            let owners = try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL")
+            let owners = try await servers.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL")
             #expect(owners == 1)
         }
     }
 
     @Test("a revocation that overtakes its registration wins, and a later registration restores the device")
     func revocation() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let revoked =
                 #"{"app":"drop","eventType":"subscription.revoked","userId":"u1","token":"t","sentAtIso":"\#(at(5))"}"#
-            try await bench.feed([revoked])
-            try await bench.feed([device("u1", 4, "t")])
-            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 0)
-            try await bench.feed([device("u1", 6, "t")])
-            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
-            try await bench.feed([revoked])
-            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
+            try await servers.feed([revoked])
+            try await servers.feed([device("u1", 4, "t")])
+            #expect(try await servers.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 0)
+            try await servers.feed([device("u1", 6, "t")])
+            #expect(try await servers.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
+            try await servers.feed([revoked])
+            #expect(try await servers.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
         }
     }
 
     @Test("a message without a source time counts from its arrival")
     func arrivalCounts() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let silent = #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","locale":"nb"}"#
-            try await bench.feed([recipient("u1", 30, #""locale":"sv""#)])
-            try await bench.feed([silent], arrival: try #require(Timestamp(validating: at(20))))
-            #expect(try await bench.column("SELECT locale FROM recipients") == ["sv"])
-            try await bench.feed([silent], arrival: try #require(Timestamp(validating: at(40))))
-            #expect(try await bench.column("SELECT locale FROM recipients") == ["nb"])
+            try await servers.feed([recipient("u1", 30, #""locale":"sv""#)])
+            try await servers.feed([silent], arrival: try #require(Timestamp(validating: at(20))))
+            #expect(try await servers.column("SELECT locale FROM recipients") == ["sv"])
+            try await servers.feed([silent], arrival: try #require(Timestamp(validating: at(40))))
+            #expect(try await servers.column("SELECT locale FROM recipients") == ["nb"])
         }
     }
 
     @Test("each round holds at most one message per user, the oldest first")
     func rounds() throws {
         let entries = try [("u1", 3), ("u2", 1), ("u1", 1), ("u1", 2)].map { user, second in
-            let update = try Bench.update(recipient(user, second, #""locale":"nb""#))
+            let update = try ServerFixture.update(recipient(user, second, #""locale":"nb""#))
             return FeedEntry(update: update, arrival: Timestamp(clamping: 1_800_000_000_000_000))
         }
         let rounds = FeedEntry.rounds(of: entries).map { round in
@@ -246,10 +246,10 @@ struct FeedTests {
         let latest = Timestamp(clamping: arrival.microseconds + FeedEntry.mostAhead.microseconds)
         let far = #""sentAtIso":"2999-01-01T00:00:00Z""#
         for type in ["recipient.upserted", "recipient.deleted"] {
-            let update = try Bench.update(#"{"app":"drop","eventType":"\#(type)","userId":"u1",\#(far)}"#)
+            let update = try ServerFixture.update(#"{"app":"drop","eventType":"\#(type)","userId":"u1",\#(far)}"#)
             #expect(FeedEntry(update: update, arrival: arrival).saidAt == latest)
         }
-        let near = try Bench.update(recipient("u1", 59, #""locale":"nb""#))
+        let near = try ServerFixture.update(recipient("u1", 59, #""locale":"nb""#))
         #expect(FeedEntry(update: near, arrival: arrival).saidAt == Timestamp(validating: at(59)))
     }
 
@@ -300,11 +300,11 @@ private func reminder(_ user: String, _ second: Int) -> String {
     """
 }
 
-extension Bench {
+extension ServerFixture {
     static func update(_ json: String) throws -> FeedUpdate {
         let envelope = InboundEnvelope(body: Array(json.utf8), source: .elsewhere)
         guard case .feed(let update) = try SubmissionParser(try drop()).parse(envelope).get() else {
-            throw BenchError("not a feed message")
+            throw ServerFixtureError("not a feed message")
         }
         return update
     }

@@ -1,14 +1,14 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 @Suite(
     "Follow messages",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -30,14 +30,14 @@ struct FollowFeedTests {
     }
 
     /// Returns the follow as a worker reads it, with role, mute and subscriptions; `nil` if the user does not follow.
-    private static func found(_ bench: Bench) async throws -> DecisionFacts.Follow? {
+    private static func found(_ servers: ServerFixture) async throws -> DecisionFacts.Follow? {
         let key = UserKey(
             app: try #require(AppID(validating: "drop")),
             user: try #require(UserID(validating: "u1"))
         )
         let topic = try #require(Topic(validating: "venue:1"))
-        let follows = try await WorkerStore(pool: bench.pool).follows([FollowKey(key, topic)])
-        let devices = try await WorkerStore(pool: bench.pool).recipients(of: [key])[key]?.devices ?? []
+        let follows = try await WorkerStore(pool: servers.pool).follows([FollowKey(key, topic)])
+        let devices = try await WorkerStore(pool: servers.pool).recipients(of: [key])[key]?.devices ?? []
         return follows[FollowKey(key, topic)]?.facts(for: key, with: devices)
     }
 
@@ -47,19 +47,19 @@ struct FollowFeedTests {
             Self.follow(1, #","token":"t1""#), Self.follow(2, #","role":"owner""#), Self.follow(3, #","muted":true"#),
             Self.unfollow(4, #","token":"t1""#),
         ]
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             var rows: Set<String?> = []
             for order in FollowRecordTests.permutations(of: words.count) {
-                for place in order { try await bench.feed([words[place]]) }
+                for place in order { try await servers.feed([words[place]]) }
                 rows.formUnion(
-                    try await bench.column(
+                    try await servers.column(
                         """
                         SELECT concat_ws('|', role, muted, devices, removed_at, source_time, whole_time, role_time,
                                          muted_time, ended_time, parts) FROM follows
                         """
                     )
                 )
-                _ = try await bench.owner.run("DELETE FROM follows", [])
+                _ = try await servers.owner.run("DELETE FROM follows", [])
             }
             #expect(rows.count == 1)
             #expect(rows.first??.hasPrefix("owner|t|") == true)
@@ -68,74 +68,76 @@ struct FollowFeedTests {
 
     @Test("the database's start time of a follow is kept while the follow lasts, and is set again by a new follow")
     func followedAt() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             func moveBack() async throws {
-                try await bench.pass("1 h", since: "followed_at", in: "follows")
+                try await servers.pass("1 h", since: "followed_at", in: "follows")
             }
             let isNew = "SELECT count(*) FROM follows WHERE followed_at > now() - interval '30 min'"
-            try await bench.feed([Self.follow(1)])
-            #expect(try await bench.count(isNew) == 1)
+            try await servers.feed([Self.follow(1)])
+            #expect(try await servers.count(isNew) == 1)
             try await moveBack()
-            try await bench.feed([Self.follow(2), Self.follow(3, #","muted":true"#), Self.follow(4, #","token":"t""#)])
-            #expect(try await bench.count(isNew) == 0)
-            try await bench.feed([Self.unfollow(5)])
-            #expect(try await bench.count(isNew) == 0)
-            try await bench.feed([Self.follow(6)])
-            #expect(try await bench.count(isNew) == 1)
+            try await servers.feed([
+                Self.follow(2), Self.follow(3, #","muted":true"#), Self.follow(4, #","token":"t""#),
+            ])
+            #expect(try await servers.count(isNew) == 0)
+            try await servers.feed([Self.unfollow(5)])
+            #expect(try await servers.count(isNew) == 0)
+            try await servers.feed([Self.follow(6)])
+            #expect(try await servers.count(isNew) == 1)
         }
     }
 
     @Test("a row that an owner wrote without parts accepts every partial update")
     func bareRow() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, role, since, source_time)
                 VALUES ('drop', 'venue:1', 'u1', 'owner', now(), now())
                 """,
                 []
             )
-            try await bench.feed([Self.follow(1, #","muted":true"#)])
+            try await servers.feed([Self.follow(1, #","muted":true"#)])
             let owner = FollowRole(validating: "owner")
-            #expect(try await Self.found(bench) == DecisionFacts.Follow(role: owner, isMuted: true))
+            #expect(try await Self.found(servers) == DecisionFacts.Follow(role: owner, isMuted: true))
         }
     }
 
     @Test("a device that follows alone is identified by its subscription, even after its token changes")
     func devices() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([Self.device("t1", 1), Self.device("t2", 1)])
-            try await bench.feed([Self.follow(2, #","token":"t1""#)])
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([Self.device("t1", 1), Self.device("t2", 1)])
+            try await servers.feed([Self.follow(2, #","token":"t1""#)])
             let id = "SELECT id FROM push_subscriptions WHERE device_token = "
-            let first = try #require(try await bench.column(id + "'t1'").first ?? nil)
-            #expect(try await Self.found(bench)?.devices == [first])
-            try await bench.feed([Self.device("t3", 3, #","replaces":"t1""#)])
-            #expect(try await bench.column(id + "'t3'") == [first])
-            #expect(try await Self.found(bench)?.devices == [first])
-            try await bench.feed([Self.unfollow(4, #","token":"t3""#)])
-            #expect(try await Self.found(bench) == nil)
+            let first = try #require(try await servers.column(id + "'t1'").first ?? nil)
+            #expect(try await Self.found(servers)?.devices == [first])
+            try await servers.feed([Self.device("t3", 3, #","replaces":"t1""#)])
+            #expect(try await servers.column(id + "'t3'") == [first])
+            #expect(try await Self.found(servers)?.devices == [first])
+            try await servers.feed([Self.unfollow(4, #","token":"t3""#)])
+            #expect(try await Self.found(servers) == nil)
         }
     }
 
     @Test("a follow may name a device that is registered later")
     func early() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([Self.follow(1, #","token":"t1","role":"owner""#)])
-            #expect(try await Self.found(bench)?.devices == [])
-            try await bench.feed([Self.device("t1", 2), Self.device("t2", 2)])
-            #expect(try await Self.found(bench)?.devices?.count == 1)
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([Self.follow(1, #","token":"t1","role":"owner""#)])
+            #expect(try await Self.found(servers)?.devices == [])
+            try await servers.feed([Self.device("t1", 2), Self.device("t2", 2)])
+            #expect(try await Self.found(servers)?.devices?.count == 1)
         }
     }
 
     @Test("a follow message that is older than its user's erasure has no effect")
     func erased() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.feed([Self.follow(1), Self.word("recipient.deleted", 5, "")])
-            try await bench.feed([Self.follow(3, #","role":"owner""#)])
-            #expect(try await bench.count("SELECT count(*) FROM follows") == 0)
-            try await bench.feed([Self.follow(6)])
-            try await bench.feed([Self.follow(4, #","role":"owner""#)])
-            #expect(try await Self.found(bench) == DecisionFacts.Follow())
+        try await ServerFixture.withSchema { servers in
+            try await servers.feed([Self.follow(1), Self.word("recipient.deleted", 5, "")])
+            try await servers.feed([Self.follow(3, #","role":"owner""#)])
+            #expect(try await servers.count("SELECT count(*) FROM follows") == 0)
+            try await servers.feed([Self.follow(6)])
+            try await servers.feed([Self.follow(4, #","role":"owner""#)])
+            #expect(try await Self.found(servers) == DecisionFacts.Follow())
         }
     }
 }

@@ -1,7 +1,7 @@
 import BellhopRules
+import IntegrationSupport
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
@@ -24,12 +24,12 @@ struct FollowRecordTests {
         let parts = text.split(separator: " ", maxSplits: 1)
         let more = parts.count > 1 ? "," + parts[1] : ""
         let json = #"{"app":"drop","eventType":"\#(parts[0])","userId":"u1","topic":"venue:1"\#(more)}"#
-        let update = try Bench.update(json)
+        let update = try ServerFixture.update(json)
         let key = UserKey(app: update.app, user: update.change.user)
         switch update.change {
         case .followAdded(let follow): return FollowUpdateRow(added: follow, key)
         case .followRemoved(_, let topic, let token): return FollowUpdateRow(removed: topic, token, key)
-        default: throw BenchError("no word about a follow: \(json)")
+        default: throw ServerFixtureError("no word about a follow: \(json)")
         }
     }
 

@@ -1,14 +1,14 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 @Suite(
     "Operator actions on holds",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -22,20 +22,21 @@ struct HoldAdminTests {
 
     private static func place(_ admin: HoldAdmin, _ scope: HoldScope) async throws -> OperatorHold {
         let placing = try await admin.place(scope, by: ada)
-        guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
+        guard case .placed(let hold) = placing else { throw ServerFixtureError("not placed: \(placing)") }
         return hold
     }
 
     /// Puts a delivery of one user and one type into a backlog.
-    private static func fill(_ bench: Bench, _ user: String, _ type: String, in backlog: String) async throws {
-        _ = try await bench.owner.run(
+    private static func fill(_ servers: ServerFixture, _ user: String, _ type: String, in backlog: String) async throws
+    {
+        _ = try await servers.owner.run(
             """
             INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
             VALUES ('drop', $1, $2 || '-' || $1, $2 || '-1', '', $2, 't', 'b', 'normal')
             """,
             [.text(user), .text(type)]
         )
-        _ = try await bench.owner.run(
+        _ = try await servers.owner.run(
             """
             INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
             VALUES ('drop', $1, $2 || '-' || $1, 'push', 'sub_0000000000000001', 'deferred', 'held', $3, now())
@@ -46,16 +47,16 @@ struct HoldAdminTests {
 
     @Test("a scope is held only once, and the number of holds is limited")
     func placing() async throws {
-        try await Bench.withSchema { bench in
-            let admin = HoldAdmin(pool: bench.owner)
+        try await ServerFixture.withSchema { servers in
+            let admin = HoldAdmin(pool: servers.owner)
             let first = try await admin.place(try Self.scope("system"), by: Self.ada)
-            guard case .placed(let hold) = first else { throw BenchError("not placed: \(first)") }
+            guard case .placed(let hold) = first else { throw ServerFixtureError("not placed: \(first)") }
             let again = try await admin.place(
                 try Self.scope("system"),
                 by: ActingOperator(name: "bo", because: "me too")
             )
             #expect(again == .isHeld(hold))
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO holds (app, type, operator, because)
                 SELECT 'drop', 't' || n, 'ada', 'a test' FROM generate_series(2, 200) AS n
@@ -67,7 +68,7 @@ struct HoldAdminTests {
             let gone = try await admin.release(hold.number, by: Self.ada)
             #expect(released == hold)
             #expect(gone == nil)
-            let audited = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-%'")
+            let audited = try await servers.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-%'")
             #expect(audited == 2)
         }
     }
@@ -94,18 +95,18 @@ struct HoldAdminTests {
 
     @Test("a discard after a release changes no delivery and writes no audit record")
     func released() async throws {
-        try await Bench.withSchema { bench in
-            let admin = HoldAdmin(pool: bench.owner)
+        try await ServerFixture.withSchema { servers in
+            let admin = HoldAdmin(pool: servers.owner)
             let hold = try await Self.place(admin, try Self.scope("system"))
-            try await Self.fill(bench, "u1", "system", in: "drop/fcm")
+            try await Self.fill(servers, "u1", "system", in: "drop/fcm")
             let selection = HoldSelection(hold.scope, of: hold.number)
             _ = try await admin.release(hold.number, by: Self.ada)
             // A new hold with the same scope is a different hold: no operator has agreed to discard its deliveries.
             _ = try await Self.place(admin, hold.scope)
             let outcome = try await admin.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
             #expect(outcome == DiscardResult(done: 0, left: 0, isHeld: false))
-            let waiting = try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'deferred'")
-            let acts = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-discard%'")
+            let waiting = try await servers.count("SELECT count(*) FROM deliveries WHERE state = 'deferred'")
+            let acts = try await servers.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-discard%'")
             #expect(waiting == 1)
             #expect(acts == 0)
         }
@@ -113,13 +114,13 @@ struct HoldAdminTests {
 
     @Test("a discard finds deliveries that a worker returns meanwhile, and reports deliveries that it did not reach")
     func moving() async throws {
-        try await Bench.withSchema { bench in
-            let admin = HoldAdmin(pool: bench.owner)
+        try await ServerFixture.withSchema { servers in
+            let admin = HoldAdmin(pool: servers.owner)
             let hold = try await Self.place(admin, try Self.scope("system"))
-            try await Self.fill(bench, "u1", "system", in: "drop/fcm")
-            try await Self.fill(bench, "u2", "system", in: "drop/fcm")
+            try await Self.fill(servers, "u1", "system", in: "drop/fcm")
+            try await Self.fill(servers, "u2", "system", in: "drop/fcm")
             // A worker has claimed it and is about to move it to the backlog of its type.
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 UPDATE deliveries SET state = 'sending', outlet = NULL, queued_at = NULL, due_at = now()
                 WHERE user_id = 'u2'
@@ -132,15 +133,15 @@ struct HoldAdminTests {
                 pausing: .seconds(5)
             )
             try await eventually("the first is discarded") {
-                try await bench.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'") == 1
+                try await servers.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'") == 1
             }
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 UPDATE deliveries SET state = 'deferred', outlet = 'drop/fcm//system', queued_at = now(), due_at = NULL
                 WHERE user_id = 'u2'
                 """
             )
-            try await Self.fill(bench, "u3", "system", in: "drop/fcm//system")
+            try await Self.fill(servers, "u3", "system", in: "drop/fcm//system")
             let outcome = try await discarding
             #expect(outcome.done == 2)
             #expect(outcome.left == 1)

@@ -1,27 +1,27 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Inbox",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct InboxTests {
     @Test("only the records of a batch that already exist are read a second time")
     func closerLook() async throws {
-        try await Bench.withSchema { bench in
-            let pool = try StatementCoverage.pool(on: bench)
+        try await ServerFixture.withSchema { servers in
+            let pool = try StatementCoverage.pool(on: servers)
             let inbox = WorkerStore(pool: pool)
             let users = (1...200).map { "u\($0)" }
-            _ = try await inbox.record(try bench.records(id: "e1", users: ["u7"], title: "Hei"))
-            let before = try await Crowd.scans(of: "inbox_pkey", in: bench, by: pool)
-            let outcomes = try await inbox.record(try bench.records(id: "e1", users: users, title: "Hei"))
-            let after = try await Crowd.scans(of: "inbox_pkey", in: bench, by: pool)
+            _ = try await inbox.record(try servers.records(id: "e1", users: ["u7"], title: "Hei"))
+            let before = try await OtherUsers.scans(of: "inbox_pkey", in: servers, by: pool)
+            let outcomes = try await inbox.record(try servers.records(id: "e1", users: users, title: "Hei"))
+            let after = try await OtherUsers.scans(of: "inbox_pkey", in: servers, by: pool)
             await pool.close()
             #expect(outcomes.enumerated().allSatisfy { ($1 == .duplicate) == ($0 == 6) })
             // One search per insert, and one for the second read.
@@ -31,14 +31,14 @@ struct InboxTests {
 
     @Test("each record has its own texts, whether a batch has a few shared ones or more", arguments: [2, 30])
     func words(_ events: Int) async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let users = (1...20).map { "u\($0)" }
             let records = try (1...events).flatMap { event in
-                try bench.records(id: "e\(event)", users: users, title: "Title \(event)")
+                try servers.records(id: "e\(event)", users: users, title: "Title \(event)")
             }
-            let outcomes = try await WorkerStore(pool: bench.pool).record(records.shuffled())
+            let outcomes = try await WorkerStore(pool: servers.pool).record(records.shuffled())
             #expect(outcomes.allSatisfy { $0 == .recorded })
-            let own = try await bench.count(
+            let own = try await servers.count(
                 "SELECT count(*) FROM notifications WHERE title = 'Title ' || substr(event_id, 2)"
             )
             #expect(own == events * users.count)
@@ -47,13 +47,13 @@ struct InboxTests {
 
     @Test("a record that another session writes concurrently is waited for and kept")
     func race() async throws {
-        try await Bench.withSchema { bench in
-            let inbox = WorkerStore(pool: bench.pool)
-            _ = try await inbox.record(try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei"))
-            let records = try bench.records(id: "e2", users: ["u1", "u2"], title: "Hei")
+        try await ServerFixture.withSchema { servers in
+            let inbox = WorkerStore(pool: servers.pool)
+            _ = try await inbox.record(try servers.records(id: "e1", users: ["u1", "u2"], title: "Hei"))
+            let records = try servers.records(id: "e2", users: ["u1", "u2"], title: "Hei")
             let id = Int64(bitPattern: records[0].id.bits)
             let waiting = try await RowLock.hold(
-                on: bench,
+                on: servers,
                 """
                 INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency)
                 SELECT number, \(id), 'e2', '', 'system', 'Other', '', 1 FROM people WHERE user_id = 'u1'
@@ -61,19 +61,19 @@ struct InboxTests {
             ) {
                 let recording = Task { try await inbox.record(records) }
                 try await eventually("it waits for the other") {
-                    try await bench.count(
+                    try await servers.count(
                         """
                         SELECT count(*) FROM pg_locks waits JOIN pg_locks has ON has.pid = waits.pid
                         WHERE NOT waits.granted AND waits.locktype = 'transactionid' AND has.relation = $1::regclass
                         """,
-                        [.text("\(bench.namespace).inbox")]
+                        [.text("\(servers.namespace).inbox")]
                     ) > 0
                 }
                 return recording
             }
             let outcomes = try await waiting.value
             #expect(outcomes == [.conflict, .recorded])
-            #expect(try await bench.count("SELECT count(*) FROM notifications WHERE title = 'Other'") == 1)
+            #expect(try await servers.count("SELECT count(*) FROM notifications WHERE title = 'Other'") == 1)
         }
     }
 
@@ -97,7 +97,7 @@ extension WorkerStore {
     }
 }
 
-extension Bench {
+extension ServerFixture {
     /// Returns the records of one event of the type `system`.
     func records(id: String, users: [String], title: String, sentAt: String? = nil) throws -> [InboxRecord] {
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
@@ -107,7 +107,7 @@ extension Bench {
             """
         guard case .event(let event) = try submission(json), case .users(let users) = event.audience,
             let content = try catalogs[event.app]?.render(event, language: nil).get()
-        else { throw BenchError("the event is no event") }
+        else { throw ServerFixtureError("the event is no event") }
         let words = NotificationText(
             event: event,
             contentHash: ContentHash(of: event),
@@ -121,7 +121,9 @@ extension Bench {
     /// Applies feed messages in one batch.
     func feed(_ messages: [String], arrival: Timestamp = Timestamp(clamping: 1_800_000_000_000_000)) async throws {
         let entries = try messages.map { json in
-            guard case .feed(let update) = try submission(json) else { throw BenchError("not a feed message: \(json)") }
+            guard case .feed(let update) = try submission(json) else {
+                throw ServerFixtureError("not a feed message: \(json)")
+            }
             return FeedEntry(update: update, arrival: arrival)
         }
         _ = try await WorkerStore(pool: pool).apply(entries)

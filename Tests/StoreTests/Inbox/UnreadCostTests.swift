@@ -1,14 +1,14 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 @Suite(
     "Cost of unread counts",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -38,19 +38,19 @@ struct UnreadCostTests {
 
     @Test("a count reads only unread rows, whatever the table's size and even with a plan made for empty tables")
     func rows() async throws {
-        try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
-            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .worker), size: 1)
+        try await ServerFixture.withSchema { servers in
+            try await OtherUsers.stopCounting(in: servers)
+            let pool = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .worker), size: 1)
             let inbox = WorkerStore(pool: pool)
             let few = try await Self.readers(from: 1, pool)
             let many = try await Self.readers(from: 101, pool)
             for _ in 0..<7 { _ = try await inbox.unread(of: few) }
-            _ = try await bench.owner.run(Self.insert, [.integer(100), .integer(1), .integer(10)])
-            _ = try await bench.owner.run(Self.insert, [.integer(10_000), .integer(101), .integer(110)])
+            _ = try await servers.owner.run(Self.insert, [.integer(100), .integer(1), .integer(10)])
+            _ = try await servers.owner.run(Self.insert, [.integer(10_000), .integer(101), .integer(110)])
             for readers in [few, many] {
-                let before = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+                let before = try await OtherUsers.rowsRead(servers, by: pool)["inbox"] ?? 0
                 let unread = try await inbox.unread(of: readers)
-                let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+                let after = try await OtherUsers.rowsRead(servers, by: pool)["inbox"] ?? 0
                 #expect(Set(unread.values) == [5] && unread.count == 10)
                 #expect(after - before <= 60, "\(after - before) rows")
             }

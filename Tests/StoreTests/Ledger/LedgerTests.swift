@@ -1,47 +1,47 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Ledger",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct LedgerTests {
     @Test("the rows of a settled batch stay on their pages, so that no index changes")
     func onItsPages() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let claim = Claim.fresh
-            let records = try bench.sending(id: "e1", users: (0..<256).map { "u\($0)" })
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
+            let records = try servers.sending(id: "e1", users: (0..<256).map { "u\($0)" })
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             let pages = "SELECT concat_ws(' ', person, split_part(ctid::text, ',', 1)) FROM ledger ORDER BY person"
-            let claimed = try await bench.column(pages)
+            let claimed = try await servers.column(pages)
             let settlements = records.map {
                 Settlement($0.line, .delivered, providerMessageID: "projects/bellhop-test/messages/1")
             }
-            let count = try await WorkerStore(pool: bench.pool, lease: .seconds(60)).settle(settlements, of: claim)
+            let count = try await WorkerStore(pool: servers.pool, lease: .seconds(60)).settle(settlements, of: claim)
             #expect(count == 256)
             let blocks = Set(claimed.map { ($0 ?? "").split(separator: " ").last })
             #expect(blocks.count > 2)
-            #expect(try await bench.column(pages) == claimed)
+            #expect(try await servers.column(pages) == claimed)
         }
     }
 
     @Test("a delivered row keeps the provider's id of the message and has no due time")
     func delivered() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let claim = Claim.fresh
-            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(60))
-            let records = try bench.sending(id: "e1", users: ["u1"])
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
+            let ledger = WorkerStore(pool: servers.pool, lease: .seconds(60))
+            let records = try servers.sending(id: "e1", users: ["u1"])
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             let settlement = Settlement(records[0].line, .delivered, providerMessageID: "m1")
             let own = try await ledger.settle([settlement], of: claim)
             #expect(own == 1)
-            let line = try await bench.column(
+            let line = try await servers.column(
                 "SELECT concat_ws('|', state, attempts, provider_message_id, due_at IS NULL) FROM deliveries"
             )
             #expect(line == ["delivered|1|m1|t"])
@@ -50,25 +50,25 @@ struct LedgerTests {
 
     @Test("a takeover whose response was lost still repeats the send and is counted once")
     func lostTakeover() async throws {
-        try await Bench.withSchema { bench in
-            let ledger = WorkerStore(pool: bench.pool, lease: .zero)
-            let records = try bench.sending(id: "e1", users: ["u1"])
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
+        try await ServerFixture.withSchema { servers in
+            let ledger = WorkerStore(pool: servers.pool, lease: .zero)
+            let records = try servers.sending(id: "e1", users: ["u1"])
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
             let claim = Claim.fresh
             _ = try await ledger.claim(records.map(\.key), as: claim)
             let again = try await ledger.claim(records.map(\.key), as: claim)
             #expect(again.claimed.map(\.outcomeWasUnknown) == [true])
-            #expect(try await bench.column("SELECT unknown_sends::text FROM deliveries") == ["1"])
+            #expect(try await servers.column("SELECT unknown_sends::text FROM deliveries") == ["1"])
         }
     }
 
     @Test("due and stranded deliveries are released, each once in ten minutes")
     func handingOver() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let claim = Claim.fresh
-            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
-            let records = try bench.sending(id: "e1", users: ["due", "stranded", "waiting"])
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
+            let ledger = WorkerStore(pool: servers.pool, lease: .seconds(600))
+            let records = try servers.sending(id: "e1", users: ["due", "stranded", "waiting"])
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 [
                     Settlement(records[0].line, .deferred, reason: "breaker", dueIn: .zero),
@@ -77,9 +77,12 @@ struct LedgerTests {
                 ],
                 of: claim
             )
-            let due = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(600)).take(.low, atMost: 10)
-            let stranded = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
-            let nothing = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let due = try await DueDeliveryStore(pool: servers.pool, strandedAfter: .seconds(600)).take(
+                .low,
+                atMost: 10
+            )
+            let stranded = try await DueDeliveryStore(pool: servers.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let nothing = try await DueDeliveryStore(pool: servers.pool, strandedAfter: .zero).take(.low, atMost: 10)
             #expect(due.map(\.recipient.user.text) == ["due"])
             #expect(stranded.map(\.recipient.user.text) == ["stranded"])
             #expect(nothing.isEmpty)
@@ -90,21 +93,21 @@ struct LedgerTests {
 
     @Test("a first attempt without a settlement is found by the walk and released like a stranded one")
     func forgottenClaims() async throws {
-        try await Bench.withSchema { bench in
-            let records = try bench.sending(id: "e1", users: ["u1", "u2"])
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
-            try await bench.pass("7 min", since: "updated_at", in: "deliveries", where: "user_id = 'u1'")
-            let due = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
+        try await ServerFixture.withSchema { servers in
+            let records = try servers.sending(id: "e1", users: ["u1", "u2"])
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
+            try await servers.pass("7 min", since: "updated_at", in: "deliveries", where: "user_id = 'u1'")
+            let due = DueDeliveryStore(pool: servers.pool, strandedAfter: .seconds(300))
             let before = try await due.take(.low, atMost: 10)
-            let patient = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(600)).look(
+            let patient = try await ForgottenClaimStore(pool: servers.pool, olderThan: .seconds(600)).look(
                 from: 0,
                 pages: 8
             )
-            let found = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(
+            let found = try await ForgottenClaimStore(pool: servers.pool, olderThan: .seconds(360)).look(
                 from: 0,
                 pages: 8
             )
-            let again = try await ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(360)).look(
+            let again = try await ForgottenClaimStore(pool: servers.pool, olderThan: .seconds(360)).look(
                 from: 0,
                 pages: 8
             )
@@ -113,7 +116,7 @@ struct LedgerTests {
             let after = try await due.take(.low, atMost: 10)
             #expect(before.isEmpty)
             #expect(after.map(\.recipient.user.text) == ["u1"])
-            let store = WorkerStore(pool: bench.pool, lease: .seconds(60))
+            let store = WorkerStore(pool: servers.pool, lease: .seconds(60))
             let harvest = try await store.claim(records.map(\.key), as: .fresh)
             let taken = harvest.claimed.map { "\($0.key.notification.recipient.user.text) \($0.outcomeWasUnknown)" }
             #expect(taken == ["u1 true"])
@@ -122,10 +125,10 @@ struct LedgerTests {
 
     @Test("the walk continues where it stopped and ends after the last page")
     func walking() async throws {
-        try await Bench.withSchema { bench in
-            let records = try (0..<10).flatMap { try bench.sending(id: "e\($0)", users: (0..<100).map { "u\($0)" }) }
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
-            let claims = ForgottenClaimStore(pool: bench.pool, olderThan: .zero)
+        try await ServerFixture.withSchema { servers in
+            let records = try (0..<10).flatMap { try servers.sending(id: "e\($0)", users: (0..<100).map { "u\($0)" }) }
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
+            let claims = ForgottenClaimStore(pool: servers.pool, olderThan: .zero)
             var (page, steps, found): (Int64?, Int, Int) = (0, 0, 0)
             while let start = page, steps < 1000 {
                 let step = try await claims.look(from: start, pages: 2)
@@ -140,11 +143,11 @@ struct LedgerTests {
 
     @Test("a delivery that another session has locked is reported, and the others of the batch are claimed")
     func lockedLines() async throws {
-        try await Bench.withSchema { bench in
-            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
+        try await ServerFixture.withSchema { servers in
+            let ledger = WorkerStore(pool: servers.pool, lease: .seconds(600))
             let claim = Claim.fresh
-            let records = try bench.sending(id: "e1", users: ["u1", "u2", "u3"])
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
+            let records = try servers.sending(id: "e1", users: ["u1", "u2", "u3"])
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 records.map { record in
                     let wait: Duration = record.user.text == "u3" ? .seconds(40) : .zero
@@ -154,7 +157,7 @@ struct LedgerTests {
             )
             let keys = records.map(\.key)
             let harvest = try await RowLock.hold(
-                on: bench,
+                on: servers,
                 "SELECT FROM ledger WHERE person = (SELECT number FROM people WHERE user_id = 'u1') FOR UPDATE"
             ) {
                 try await ledger.claim(keys, as: .fresh)
@@ -170,17 +173,17 @@ struct LedgerTests {
 
     @Test("a release takes at most the given number of due deliveries, user by user, and each user's together")
     func boundedTurns() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let claim = Claim.fresh
-            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(600))
+            let ledger = WorkerStore(pool: servers.pool, lease: .seconds(600))
             // Each user's deliveries are far apart, so that the oldest ones belong to many users.
-            let records = try (0..<6).flatMap { try bench.sending(id: "e\($0)", users: (0..<10).map { "u\($0)" }) }
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: claim)
+            let records = try (0..<6).flatMap { try servers.sending(id: "e\($0)", users: (0..<10).map { "u\($0)" }) }
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 records.map { Settlement($0.line, .deferred, reason: "digest", dueIn: .zero) },
                 of: claim
             )
-            let due = DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(600))
+            let due = DueDeliveryStore(pool: servers.pool, strandedAfter: .seconds(600))
             let urgent = try await due.take(.high, atMost: 20)
             #expect(urgent.isEmpty)
             var turns: [[Int]] = []
@@ -206,7 +209,7 @@ extension InboxRecord {
     var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_0000000000000001") }
 }
 
-extension Bench {
+extension ServerFixture {
     /// Returns records that go out to one device each.
     func sending(id: String, users: [String]) throws -> [InboxRecord] {
         try records(id: id, users: users, title: "Hei").map { record in

@@ -1,21 +1,21 @@
 import BellhopRules
+import IntegrationSupport
 import ServiceRuntime
 import Store
 import TestSupport
 import Testing
-import Workbench
 
-@Suite("Inbox change notifications", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
+@Suite("Inbox change notifications", .limitedConcurrency, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
 struct InboxChangeNotifierTests {
     private static let announced = "bellhop_live_announcements_total"
 
     private static func herald(
-        _ bench: Bench,
+        _ servers: ServerFixture,
         _ metrics: MetricsRegistry,
         _ rhythm: InboxChangeNotifier.Rhythm = InboxChangeNotifier.Rhythm()
     ) -> InboxChangeNotifier {
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        let book = ListenerStore(pool: bench.pool, namespace: bench.namespace)
+        let book = ListenerStore(pool: servers.pool, namespace: servers.namespace)
         return InboxChangeNotifier(book: book, rhythm: rhythm, logger: logger, metrics: metrics)
     }
 
@@ -30,9 +30,9 @@ struct InboxChangeNotifierTests {
 
     @Test("changes while a process ends are announced at its end")
     func lastWords() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let metrics = MetricsRegistry()
-            let herald = Self.herald(bench, metrics)
+            let herald = Self.herald(servers, metrics)
             let drain = DrainSignal()
             drain.fire()
             try await herald.run(until: drain)
@@ -45,16 +45,16 @@ struct InboxChangeNotifierTests {
 
     @Test("a poll that began before a listener was expected does not stop the announcements")
     func lateLook() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let metrics = MetricsRegistry()
-            let herald = Self.herald(bench, metrics)
+            let herald = Self.herald(servers, metrics)
             let drain = DrainSignal()
-            let running = try await RowLock.hold(on: bench, "LOCK TABLE listeners IN ACCESS EXCLUSIVE MODE") {
+            let running = try await RowLock.hold(on: servers, "LOCK TABLE listeners IN ACCESS EXCLUSIVE MODE") {
                 let running = Task { try await herald.run(until: drain) }
                 try await eventually("it looks who listens") {
-                    try await bench.count(
+                    try await servers.count(
                         "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass",
-                        [.text("\(bench.namespace).listeners")]
+                        [.text("\(servers.namespace).listeners")]
                     ) > 0
                 }
                 herald.expectListeners()
@@ -70,9 +70,9 @@ struct InboxChangeNotifierTests {
 
     @Test("more changes than the maximum are announced once, as a change for everyone")
     func overflow() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let metrics = MetricsRegistry()
-            let herald = Self.herald(bench, metrics, InboxChangeNotifier.Rhythm(most: 5))
+            let herald = Self.herald(servers, metrics, InboxChangeNotifier.Rhythm(most: 5))
             herald.expectListeners()
             herald.changed(try Self.users(6))
             herald.changed(try Self.users(2))
@@ -83,15 +83,15 @@ struct InboxChangeNotifierTests {
 
     @Test("the report that a user has read something elsewhere is announced", .enabled(if: Servers.amqpURL != nil))
     func readElsewhere() async throws {
-        try await Bench.withTopology { bench in
+        try await ServerFixture.withTopology { servers in
             let metrics = MetricsRegistry()
-            let herald = Self.herald(bench, metrics)
+            let herald = Self.herald(servers, metrics)
             herald.expectListeners()
-            var outfit = Rig.Outfit()
+            var outfit = PipelineFixture.Outfit()
             outfit.herald = herald
-            try await Rig.on(bench, outfit: outfit) { rig in
+            try await PipelineFixture.on(servers, outfit: outfit) { pipeline in
                 let body = #"{"userId":"ada","all":true}"#
-                try await rig.publish([rig.event(body, key: "drop.notification.read")])
+                try await pipeline.publish([pipeline.event(body, key: "drop.notification.read")])
                 try await eventually {
                     await herald.flush()
                     return metrics.text().contains("\(Self.announced) 1\n")

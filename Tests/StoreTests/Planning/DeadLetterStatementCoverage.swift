@@ -1,14 +1,14 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
-import Workbench
 
 /// The part of a ``StatementCoverage`` for dead letters and replays.
 struct DeadLetterStatementCoverage {
-    let bench: Bench
+    let servers: ServerFixture
     let pool: PostgresPool
     let round: Int
 
@@ -21,7 +21,7 @@ struct DeadLetterStatementCoverage {
         _ = try await DeadLetterStatistics(of: pool, apps: [app])
         _ = try await FanoutStatistics(of: pool, most: 100)
         _ = try await BacklogAges(of: pool)
-        guard let retention = DeadLetterRetention("30d") else { throw BenchError("no retention") }
+        guard let retention = DeadLetterRetention("30d") else { throw ServerFixtureError("no retention") }
         let retirement = DeadLetterRetentionStore(pool: pool, retention: retention)
         _ = try await retirement.deleteBatch()
         try await retirement.forgetReplays()
@@ -29,9 +29,9 @@ struct DeadLetterStatementCoverage {
 
     private func letters() async throws {
         let file = DeadLetterStore(pool: pool)
-        let key = try Letters.key(user: name("1"), event: "tour\(round)")
-        _ = try await file.file([Letters.delivery(key, attempts: 2)])
-        _ = try await file.file([Letters.delivery(key, attempts: 3), letter("first"), letter("second")])
+        let key = try DeadLetterSamples.key(user: name("1"), event: "tour\(round)")
+        _ = try await file.file([DeadLetterSamples.delivery(key, attempts: 2)])
+        _ = try await file.file([DeadLetterSamples.delivery(key, attempts: 3), letter("first"), letter("second")])
         // It was redelivered before it failed: it may be a copy of a stored dead letter.
         var copy = letter("copy")
         copy.redelivered = true
@@ -43,16 +43,16 @@ struct DeadLetterStatementCoverage {
         _ = try await file.file([late])
         var overtaken = letter("overtaken")
         overtaken.contentHash = late.contentHash
-        overtaken.failedAt = Letters.ago(3600)
+        overtaken.failedAt = DeadLetterSamples.ago(3600)
         _ = try await file.file([overtaken])
     }
 
     private func letter(_ what: String) -> DeadLetterItem {
-        Letters.rejected(name(what), user: name("1"))
+        DeadLetterSamples.rejected(name(what), user: name("1"))
     }
 
     private func replay() async throws {
-        let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+        let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin))
         let id: Int64
         do {
             id = try await start(ReplayAdmin(pool: admin))
@@ -61,7 +61,7 @@ struct DeadLetterStatementCoverage {
             throw error
         }
         await admin.close()
-        let run = ReplayStore(pool: pool, runner: "tour", horizon: Rig.horizon)
+        let run = ReplayStore(pool: pool, runner: "tour", horizon: PipelineFixture.horizon)
         _ = try await run.take(for: .seconds(60))
         let pieces = try await run.next(of: id, atMost: 10)
         try await run.markSent(pieces.filter { $0.message != nil }.map(\.position), of: id)
@@ -95,13 +95,13 @@ struct DeadLetterStatementCoverage {
     private func start(_ book: ReplayAdmin) async throws -> Int64 {
         var filter = DeadLetterFilter()
         filter.user = name("1")
-        let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+        let limits = ReplayLimits(perItem: 5, failedSince: DeadLetterSamples.ago(86_400))
         let outcome = try await book.start(
             ReplayOrder(filter, limits: limits, pace: .init()),
             agreed: 100,
             by: ActingOperator(name: "ada", because: "a tour")
         )
-        guard case .started(let id, _) = outcome else { throw BenchError("no replay was started: \(outcome)") }
+        guard case .started(let id, _) = outcome else { throw ServerFixtureError("no replay was started: \(outcome)") }
         return id
     }
 }

@@ -1,4 +1,4 @@
-import Workbench
+import IntegrationSupport
 
 /// Defines how much of a table a statement may read.
 struct Keys: Sendable {
@@ -7,8 +7,8 @@ struct Keys: Sendable {
     /// A condition only on later columns reads the whole index.
     let heads: [String: String]
 
-    init(in bench: Bench) async throws {
-        heads = try await IndexHeads.all(in: bench)
+    init(in servers: ServerFixture) async throws {
+        heads = try await IndexHeads.all(in: servers)
     }
 
     /// The columns that select few rows of each table, whatever its size: the rows of one user, one event, one dead
@@ -34,7 +34,7 @@ struct Keys: Sendable {
     /// Returns whether a scan reads few rows.
     ///
     /// Due rows are read in order from an index that contains nothing else, and only as far as necessary.
-    func suffice(for look: TableLook) -> Bool {
+    func suffice(for look: TableScan) -> Bool {
         if Self.small.contains(look.table) { return true }
         // The scan gets row addresses, as many as it is to read.
         if look.kind.hasPrefix("Tid ") { return true }
@@ -49,7 +49,7 @@ struct Keys: Sendable {
     }
 
     /// Returns whether the condition is a range: many deliveries may follow a turn, but few have the same turn.
-    private static func isRange(_ column: String, in look: TableLook) -> Bool {
+    private static func isRange(_ column: String, in look: TableScan) -> Bool {
         column == "queued_at" && !look.condition.contains("(queued_at = ")
     }
 
@@ -60,7 +60,7 @@ struct Keys: Sendable {
     }
 
     /// Returns whether the condition names the column: `(user_id = …`, never `other_id = …`.
-    private static func isGiven(_ column: String, in look: TableLook) -> Bool {
+    private static func isGiven(_ column: String, in look: TableScan) -> Bool {
         look.condition.contains("(\(column) = ") || look.condition.contains("(\(column) >= ")
     }
 }

@@ -1,25 +1,25 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 /// Inbox and ledger spread over several tables.
 @Suite(
     "Partitions",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct PartitionTests {
     @Test("every statement of workers and schedulers uses a key of each partition, too")
     func wholeTour() async throws {
-        try await Bench.withSchema(partitions: 8) { bench in
-            let pool = try StatementCoverage.pool(on: bench)
-            try await StatementCoverage(bench: bench, pool: pool, round: 1).run()
-            let keys = try await Keys(in: bench)
+        try await ServerFixture.withSchema(partitions: 8) { servers in
+            let pool = try StatementCoverage.pool(on: servers)
+            try await StatementCoverage(servers: servers, pool: pool, round: 1).run()
+            let keys = try await Keys(in: servers)
             let looks = try await ServerPlans.looks(on: pool)
             await pool.close()
             #expect(looks.contains { $0.table == "ledger_7" })
@@ -29,19 +29,20 @@ struct PartitionTests {
 
     @Test("a batch searches only the partition of each user")
     func pruned() async throws {
-        let plain = try await Bench.withSchema { bench in try await Self.searches(in: bench) }
-        let spread = try await Bench.withSchema(partitions: 8) { bench in try await Self.searches(in: bench) }
+        let plain = try await ServerFixture.withSchema { servers in try await Self.searches(in: servers) }
+        let spread = try await ServerFixture.withSchema(partitions: 8) { servers in try await Self.searches(in: servers)
+        }
         #expect(plain > 100)
         #expect(spread <= plain)
     }
 
     /// Returns the number of index searches in inbox and ledger during the usual steps of a batch of 30.
-    private static func searches(in bench: Bench) async throws -> Int {
-        let pool = try StatementCoverage.pool(on: bench)
+    private static func searches(in servers: ServerFixture) async throws -> Int {
+        let pool = try StatementCoverage.pool(on: servers)
         let inbox = WorkerStore(pool: pool)
         let ledger = WorkerStore(pool: pool, lease: .zero)
         let claim = Claim.fresh
-        let records = try bench.records(id: "e1", users: (1...30).map { "u\($0)" }, title: "Hei").map { record in
+        let records = try servers.records(id: "e1", users: (1...30).map { "u\($0)" }, title: "Hei").map { record in
             var record = record
             record.deliveries = [.sending(to: "sub_0000000000000001")]
             return record
@@ -57,14 +58,14 @@ struct PartitionTests {
         _ = try await ledger.settle(lines.dropFirst(10).map { Settlement($0, .delivered) } + taken, of: claim)
         let asked = try await WorkerStore(pool: pool).claimReceipts(lines, as: .fresh)
         #expect(asked.count == 10)
-        _ = try await Crowd.rowsRead(bench, by: pool)
+        _ = try await OtherUsers.rowsRead(servers, by: pool)
         await pool.close()
-        return try await bench.count(
+        return try await servers.count(
             """
             SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes
             WHERE schemaname = $1 AND relname ~ '^(inbox|ledger)(_[0-9]+)?$'
             """,
-            [.text("\(bench.namespace)")]
+            [.text("\(servers.namespace)")]
         )
     }
 
@@ -72,8 +73,8 @@ struct PartitionTests {
         "the number of partitions is set when the tables are made, and a migration with another number is refused"
     )
     func chosenOnce() async throws {
-        try await Bench.withSchema(partitions: 8) { bench in
-            let migrator = Migrator(pool: bench.owner, namespace: bench.namespace)
+        try await ServerFixture.withSchema(partitions: 8) { servers in
+            let migrator = Migrator(pool: servers.owner, namespace: servers.namespace)
             #expect(try await migrator.migrate() == .applied([]))
             #expect(try await migrator.migrate(partitions: 8) == .applied([]))
             guard case .refused(let why) = try await migrator.migrate(partitions: 64) else {
@@ -81,9 +82,9 @@ struct PartitionTests {
                 return
             }
             #expect(why.contains("8 partitions, not 64"))
-            let fill = try await bench.count(
+            let fill = try await servers.count(
                 "SELECT count(*) FROM pg_class WHERE relname ~ '^ledger_[0-9]$' AND 'fillfactor=42' = ANY (reloptions)"
-                    + " AND relnamespace = '\(bench.namespace)'::regnamespace"
+                    + " AND relnamespace = '\(servers.namespace)'::regnamespace"
             )
             #expect(fill == 8)
         }

@@ -1,46 +1,46 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// The cost of a worker's statements must not depend on the age of the table statistics.
 @Suite(
     "Planning",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct PlanningTests {
     @Test("every statement uses a key, whatever statistics the server had when it planned it")
     func byKey() async throws {
-        try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
-            try await Self.look(bench, round: 1, "on tables without statistics")
-            try await Crowd.forget(in: bench)
-            try await Crowd.count(in: bench)
-            let first = try StatementCoverage.pool(on: bench)
+        try await ServerFixture.withSchema { servers in
+            try await OtherUsers.stopCounting(in: servers)
+            try await Self.look(servers, round: 1, "on tables without statistics")
+            try await OtherUsers.forget(in: servers)
+            try await OtherUsers.count(in: servers)
+            let first = try StatementCoverage.pool(on: servers)
             try await Self.closing(first) {
-                try await StatementCoverage(bench: bench, pool: first, round: 2).run()
+                try await StatementCoverage(servers: servers, pool: first, round: 2).run()
                 // Before the rows arrive: a schema that another test creates meanwhile makes the server plan again.
-                try await Self.expectKeys(bench, on: first, "on tables that were empty when they were counted")
-                try await Crowd.arrive(at: bench)
-                try await Self.expectKeys(bench, on: first, "on tables that were empty when they were counted")
-                try await Self.expectFewRows(bench, first, round: 3)
+                try await Self.expectKeys(servers, on: first, "on tables that were empty when they were counted")
+                try await OtherUsers.arrive(at: servers)
+                try await Self.expectKeys(servers, on: first, "on tables that were empty when they were counted")
+                try await Self.expectFewRows(servers, first, round: 3)
             }
-            try await Self.look(bench, round: 4, "on tables that have grown since they were counted")
-            try await Crowd.count(in: bench)
-            try await Self.look(bench, round: 5, "on tables that are counted")
+            try await Self.look(servers, round: 4, "on tables that have grown since they were counted")
+            try await OtherUsers.count(in: servers)
+            try await Self.look(servers, round: 5, "on tables that are counted")
         }
     }
 
     @Test("the checks of the plans cover every statement of workers and schedulers")
     func complete() async throws {
-        try await Bench.withSchema { bench in
-            let pool = try StatementCoverage.pool(on: bench)
+        try await ServerFixture.withSchema { servers in
+            let pool = try StatementCoverage.pool(on: servers)
             try await Self.closing(pool) {
-                try await StatementCoverage(bench: bench, pool: pool, round: 1).run()
+                try await StatementCoverage(servers: servers, pool: pool, round: 1).run()
                 let run = try await ServerPlans.prepared(on: pool).map(\.sql.normalised)
                 let written = try WrittenStatements.all()
                 #expect(written.count > 60)
@@ -57,13 +57,13 @@ struct PlanningTests {
 
     @Test("an operator's count and discard for a hold use a key on tables that have grown")
     func discards() async throws {
-        try await Bench.withSchema { bench in
-            try await Crowd.count(in: bench)
-            try await Crowd.arrive(at: bench)
+        try await ServerFixture.withSchema { servers in
+            try await OtherUsers.count(in: servers)
+            try await OtherUsers.arrive(at: servers)
             let app = try StatementCoverage.identifier(AppID(validating: "drop"))
             let type = try StatementCoverage.identifier(EventType(validating: "system"))
-            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin), size: 1)
-            _ = try await bench.owner.run(
+            let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin), size: 1)
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
                 VALUES ('drop', 'u', 'n', 'push', 'a', 'deferred', 'drop/fcm//system', now())
@@ -72,11 +72,11 @@ struct PlanningTests {
             try await Self.closing(admin) {
                 let (holds, ada) = (HoldAdmin(pool: admin), ActingOperator(name: "ada", because: "a look"))
                 let placing = try await holds.place(HoldScope(app: app, type: type), by: ada)
-                guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
+                guard case .placed(let hold) = placing else { throw ServerFixtureError("not placed: \(placing)") }
                 let selection = HoldSelection(hold.scope, of: hold.number, event: EventID(validating: "e1"))
                 _ = try await holds.count(selection)
                 _ = try await holds.discard(selection, agreed: 1, by: ada, pausing: .zero)
-                let keys = try await Keys(in: bench)
+                let keys = try await Keys(in: servers)
                 let looks = try await ServerPlans.looks(on: admin)
                 #expect(looks.contains { $0.table.hasPrefix("ledger") })
                 for look in looks where !keys.suffice(for: look) { Issue.record("\(look)") }
@@ -86,9 +86,9 @@ struct PlanningTests {
 
     @Test("a statement that reads a whole table for each element of a batch is detected")
     func finds() async throws {
-        try await Bench.withSchema { bench in
-            try await Crowd.count(in: bench)
-            let pool = try StatementCoverage.pool(on: bench)
+        try await ServerFixture.withSchema { servers in
+            try await OtherUsers.count(in: servers)
+            let pool = try StatementCoverage.pool(on: servers)
             try await Self.closing(pool) {
                 _ = try await pool.run(
                     """
@@ -97,23 +97,23 @@ struct PlanningTests {
                     """,
                     [.textArray([]), .bytesArray([])]
                 )
-                let keys = try await Keys(in: bench)
+                let keys = try await Keys(in: servers)
                 let faults = try await ServerPlans.looks(on: pool).filter { !keys.suffice(for: $0) }
                 #expect(faults.map(\.table) == ["tombstones"])
             }
         }
     }
 
-    private static func look(_ bench: Bench, round: Int, _ situation: String) async throws {
-        let pool = try StatementCoverage.pool(on: bench)
+    private static func look(_ servers: ServerFixture, round: Int, _ situation: String) async throws {
+        let pool = try StatementCoverage.pool(on: servers)
         try await closing(pool) {
-            try await StatementCoverage(bench: bench, pool: pool, round: round).run()
-            try await expectKeys(bench, on: pool, situation)
+            try await StatementCoverage(servers: servers, pool: pool, round: round).run()
+            try await expectKeys(servers, on: pool, situation)
         }
     }
 
-    private static func expectKeys(_ bench: Bench, on pool: PostgresPool, _ situation: String) async throws {
-        let keys = try await Keys(in: bench)
+    private static func expectKeys(_ servers: ServerFixture, on pool: PostgresPool, _ situation: String) async throws {
+        let keys = try await Keys(in: servers)
         let looks = try await ServerPlans.looks(on: pool)
         #expect(looks.count > 80)
         for look in looks where !keys.suffice(for: look) {
@@ -122,13 +122,13 @@ struct PlanningTests {
     }
 
     /// Runs a whole tour on large tables with plans that were made for empty ones.
-    private static func expectFewRows(_ bench: Bench, _ pool: PostgresPool, round: Int) async throws {
-        let before = try await Crowd.rowsRead(bench, by: pool)
-        try await StatementCoverage(bench: bench, pool: pool, round: round, walks: false).run()
-        let after = try await Crowd.rowsRead(bench, by: pool)
+    private static func expectFewRows(_ servers: ServerFixture, _ pool: PostgresPool, round: Int) async throws {
+        let before = try await OtherUsers.rowsRead(servers, by: pool)
+        try await StatementCoverage(servers: servers, pool: pool, round: round, walks: false).run()
+        let after = try await OtherUsers.rowsRead(servers, by: pool)
         for (table, rows) in after {
             let read = rows - (before[table] ?? 0)
-            #expect(read < Crowd.size / 10, "\(read) rows of \(table)")
+            #expect(read < OtherUsers.size / 10, "\(read) rows of \(table)")
         }
     }
 

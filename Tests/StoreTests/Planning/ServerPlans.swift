@@ -1,9 +1,9 @@
 import Foundation
+import IntegrationSupport
 import Postgres
-import Workbench
 
 /// One scan of a table in a plan.
-struct TableLook: Sendable {
+struct TableScan: Sendable {
     /// The beginning of the statement.
     let statement: String
     let kind: String
@@ -15,15 +15,15 @@ struct TableLook: Sendable {
     let isLimited: Bool
 }
 
-extension TableLook: CustomStringConvertible {
+extension TableScan: CustomStringConvertible {
     var description: String { "\(kind) of \(table) by \(index) where \(condition) in: \(statement)" }
 }
 
 /// The plans of all statements that a connection has prepared.
 enum ServerPlans {
     /// Returns every scan of a table in the plans; the pool has a single connection.
-    static func looks(on pool: PostgresPool) async throws -> [TableLook] {
-        var looks: [TableLook] = []
+    static func looks(on pool: PostgresPool) async throws -> [TableScan] {
+        var looks: [TableScan] = []
         for statement in try await prepared(on: pool) {
             let nothing = Array(repeating: "NULL", count: statement.parameters).joined(separator: ", ")
             let values = statement.parameters == 0 ? "" : "(\(nothing))"
@@ -92,11 +92,11 @@ enum ServerPlans {
         /// Nodes that pass on each row immediately.
         private static let streams: Set<String> = ["LockRows", "Subquery Scan", "Nested Loop", "Merge Append"]
 
-        func collect(of statement: String, isLimited: Bool, into looks: inout [TableLook]) {
+        func collect(of statement: String, isLimited: Bool, into looks: inout [TableScan]) {
             // The index scan of a bitmap is below its heap scan.
             if kind.hasSuffix("Scan"), kind != "Bitmap Heap Scan", table != nil || index != nil {
                 looks.append(
-                    TableLook(
+                    TableScan(
                         statement: String(statement.prefix(160)),
                         kind: kind,
                         table: table ?? index ?? "",

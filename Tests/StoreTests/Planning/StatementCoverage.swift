@@ -1,16 +1,16 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 @testable import Store
 import TestSupport
-import Workbench
 
 /// Runs every statement of workers and schedulers once, on one connection, so that the server's plans can be read
 /// afterwards.
 ///
 /// A method of `Store` that the processes call belongs here; ``WrittenStatements`` finds the missing ones.
 struct StatementCoverage {
-    let bench: Bench
+    let servers: ServerFixture
     /// A pool of a single connection with a worker's rights.
     let pool: PostgresPool
     /// Separates the users, events and dead letters of one tour from those of another.
@@ -18,16 +18,16 @@ struct StatementCoverage {
     /// Whether the tour includes the jobs that walk through a whole table on purpose.
     var walks = true
 
-    static func pool(on bench: Bench) throws -> PostgresPool {
-        try Bench.makePool(setUp: bench.namespace.setUp(as: .worker), size: 1)
+    static func pool(on servers: ServerFixture) throws -> PostgresPool {
+        try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .worker), size: 1)
     }
 
     private var users: [String] { (1...3).map { "tour\(round)-\($0)" } }
 
     /// A user whose rows fail is left out, and the others of a failed statement are named.
-    private let filters = [UserFilter.only([1, 2], until: Letters.now), .all(except: [1]), .everyone]
+    private let filters = [UserFilter.only([1, 2], until: DeadLetterSamples.now), .all(except: [1]), .everyone]
 
-    private var words: FeedWords { FeedWords(users: users) }
+    private var words: FeedMessages { FeedMessages(users: users) }
 
     func run() async throws {
         try await feeds()
@@ -35,7 +35,7 @@ struct StatementCoverage {
         try await people()
         try await duties()
         try await gateways()
-        try await DeadLetterStatementCoverage(bench: bench, pool: pool, round: round).run()
+        try await DeadLetterStatementCoverage(servers: servers, pool: pool, round: round).run()
     }
 
     private func feeds() async throws {
@@ -43,7 +43,9 @@ struct StatementCoverage {
         for part in words.parts {
             try await letters()
             try await boundaries()
-            let entries = try part.map { FeedEntry(update: try Bench.update($0), arrival: Letters.now) }
+            let entries = try part.map {
+                FeedEntry(update: try ServerFixture.update($0), arrival: DeadLetterSamples.now)
+            }
             _ = try await store.apply(entries)
         }
     }
@@ -53,13 +55,13 @@ struct StatementCoverage {
         let file = DeadLetterStore(pool: pool)
         let audiences: [[String]] = [[users[2], users[2] + "-too"], [users[1], users[2]]]
         var items = audiences.enumerated().map { number, named in
-            var item = Letters.rejected("erased\(round)-\(number)")
+            var item = DeadLetterSamples.rejected("erased\(round)-\(number)")
             let list = named.map { "\"\($0)\"" }.joined(separator: ",")
             item.origin.body = Array("{\"to\":{\"users\":[\(list)]}}".utf8)
             return item
         }
         // The broker's dead letters are identified by their content; they arrive twice in one batch and again later.
-        var recurring = Letters.rejected("recurring\(round)")
+        var recurring = DeadLetterSamples.rejected("recurring\(round)")
         recurring.identity = .content
         items += [recurring, recurring]
         _ = try await file.file(items)
@@ -96,14 +98,14 @@ struct StatementCoverage {
     private func notifications() async throws {
         let inbox = WorkerStore(pool: pool)
         let ledger = WorkerStore(pool: pool, lease: .zero)
-        let records = try bench.records(id: "tour\(round)", users: users, title: "Hei").map { record in
+        let records = try servers.records(id: "tour\(round)", users: users, title: "Hei").map { record in
             var record = record
             record.deliveries = [.sending(to: "sub_0000000000000001")]
             return record
         }
         _ = try await inbox.record(records, as: .fresh)
         _ = try await inbox.record(records, as: .fresh)
-        let others = try (1...20).flatMap { try bench.records(id: "tour\(round)-\($0)", users: users, title: "Hei") }
+        let others = try (1...20).flatMap { try servers.records(id: "tour\(round)-\($0)", users: users, title: "Hei") }
         _ = try await inbox.record(others, as: .fresh)
         _ = try await inbox.foresee(records)
         let keys = records.map(\.key)
@@ -119,7 +121,7 @@ struct StatementCoverage {
         let claimed = try await ledger.claim(keys, as: claim).claimed
         let settlements = claimed.map { delivery in
             var settlement = Settlement(delivery.key, .accepted, providerMessageID: "ticket", dueIn: .zero)
-            settlement.sentAt = Letters.ago(60)
+            settlement.sentAt = DeadLetterSamples.ago(60)
             return settlement
         }
         _ = try await ledger.settle(settlements, of: claim)
@@ -153,7 +155,7 @@ struct StatementCoverage {
 
     /// Writes as the owner, but by keys, because the rows read here are counted with those of a worker's statements.
     private func write(_ statement: Statement, _ parameters: [Parameter]) async throws {
-        _ = try await bench.owner.transaction { (connection) throws(PostgresError) in
+        _ = try await servers.owner.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET LOCAL enable_seqscan TO off")
             return try connection.run(statement, parameters)
         }
@@ -170,7 +172,7 @@ struct StatementCoverage {
             """,
             [.text(users[0]), .text(key.text)]
         )
-        let look = BacklogPoll(BacklogPlace(key, .low), since: Letters.ago(60))
+        let look = BacklogPoll(BacklogPlace(key, .low), since: DeadLetterSamples.ago(60))
         _ = try await book.heads([look])
         _ = try await book.backlogNames()
         _ = try await book.release(key.text, atMost: 10, after: .seconds(600))
@@ -201,11 +203,14 @@ struct StatementCoverage {
                 subscription: "sub_0000000000000001",
                 token: try Self.identifier(DeviceToken(validating: "token-\(key.user.text)")),
                 reason: "UNREGISTERED",
-                deadSince: Letters.now
+                deadSince: DeadLetterSamples.now
             )
         }
         _ = try await revocations.revoke(devices)
-        _ = try await revocations.takeBack(BreakerKey(app: keys[0].app, provider: "fcm"), since: Letters.ago(600))
+        _ = try await revocations.takeBack(
+            BreakerKey(app: keys[0].app, provider: "fcm"),
+            since: DeadLetterSamples.ago(600)
+        )
         if walks {
             for isRehearsal in [true, false] {
                 var search = StaleDeviceWalk.Search(days: 90)
@@ -234,7 +239,7 @@ struct StatementCoverage {
 
     private func duties() async throws {
         let plans = WorkerStore(pool: pool)
-        let later = Timestamp(clamping: Letters.now.microseconds + 60_000_000)
+        let later = Timestamp(clamping: DeadLetterSamples.now.microseconds + 60_000_000)
         let events = try ["kept", "taken-back"].map { id in
             try event(#"{"id":"\#(id)\#(round)","to":{"user":"\#(users[0])"},"deliverAt":"\#(later)""#)
         }
@@ -245,7 +250,7 @@ struct StatementCoverage {
         _ = try await plans.keep([try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"},"venueId":"1""#)])
         try await fanouts(topic, all)
         _ = try await plans.cancel([EventCancellation(app: events[1].event.app, event: events[1].event.id)])
-        _ = try await bench.owner.run(
+        _ = try await servers.owner.run(
             "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
             [.text("kept\(round)")]
         )
@@ -292,7 +297,9 @@ struct StatementCoverage {
 
     private func event(_ beginning: String) throws -> PlannedEvent {
         let json = beginning + #","app":"drop","eventType":"system","title":"Hei","body":""}"#
-        guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event: \(json)") }
+        guard case .event(let event) = try servers.submission(json) else {
+            throw ServerFixtureError("no event: \(json)")
+        }
         return PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
     }
 
@@ -335,13 +342,13 @@ struct StatementCoverage {
     }
 
     static func identifier<Identifier>(_ made: Identifier?) throws -> Identifier {
-        guard let made else { throw BenchError("not an identifier") }
+        guard let made else { throw ServerFixtureError("not an identifier") }
         return made
     }
 }
 
 /// Messages of every kind about three users, in the order in which a tour sends them.
-private struct FeedWords {
+private struct FeedMessages {
     let users: [String]
 
     var parts: [[String]] {

@@ -1,14 +1,14 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 /// The cost of polling due rows while the server cannot remove entries of rows that were taken.
 @Suite(
     "Due rows during a long transaction",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -73,7 +73,7 @@ struct DeadEntriesTests {
                 settle: "UPDATE ledger SET state = 'd', outlet = NULL, queued_at = NULL",
                 take: { pool, span in
                     let key = try #require(BacklogKey("drop/fcm"))
-                    let since = span == DuePoll.whole ? nil : Letters.ago(span.components.seconds)
+                    let since = span == DuePoll.whole ? nil : DeadLetterSamples.ago(span.components.seconds)
                     let look = BacklogPoll(BacklogPlace(key, .normal), since: since)
                     let book = WorkerStore(pool: pool, lease: .seconds(60))
                     guard try await book.heads([look]).oldest[0] != nil else { return 0 }
@@ -116,12 +116,13 @@ struct DeadEntriesTests {
         ] as [Queue]
 
     /// Returns the number of rows that a poll over `span` reads from a queue in which nothing is due.
-    private static func reads(_ queue: Queue, _ span: Duration, _ pool: PostgresPool, _ bench: Bench) async throws
+    private static func reads(_ queue: Queue, _ span: Duration, _ pool: PostgresPool, _ servers: ServerFixture)
+        async throws
         -> Int
     {
-        let before = try await Crowd.rowsRead(bench, by: pool)[queue.table] ?? 0
+        let before = try await OtherUsers.rowsRead(servers, by: pool)[queue.table] ?? 0
         let taken = try await queue.take(pool, span)
-        let after = try await Crowd.rowsRead(bench, by: pool)[queue.table] ?? 0
+        let after = try await OtherUsers.rowsRead(servers, by: pool)[queue.table] ?? 0
         #expect(taken == 0)
         return after - before
     }
@@ -131,17 +132,17 @@ struct DeadEntriesTests {
         arguments: queues
     )
     func cost(queue: Queue) async throws {
-        try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
-            let pool = try StatementCoverage.pool(on: bench)
+        try await ServerFixture.withSchema { servers in
+            try await OtherUsers.stopCounting(in: servers)
+            let pool = try StatementCoverage.pool(on: servers)
             // An open cursor keeps every row that it can still see, as a backup does.
-            try await RowLock.hold(on: bench, "DECLARE backup CURSOR FOR SELECT 1") {
+            try await RowLock.hold(on: servers, "DECLARE backup CURSOR FOR SELECT 1") {
                 var near: [Int] = []
                 var whole: [Int] = []
                 for round in 0..<2 {
                     let size = 2_000 * round + 1_000
                     let range: [Parameter] = [.integer(Int64(10_000 * round)), .integer(Int64(10_000 * round + size))]
-                    try await bench.owner.withConnection { (connection) throws(PostgresError) in
+                    try await servers.owner.withConnection { (connection) throws(PostgresError) in
                         _ = try connection.run(queue.fill, range)
                         _ = try connection.run(queue.settle)
                         // Reports the statistics of this session now, so that they are not counted with those of the
@@ -149,14 +150,14 @@ struct DeadEntriesTests {
                         _ = try connection.run("SELECT pg_stat_force_next_flush() IS NULL")
                         _ = try connection.run("SELECT 1 AS pg_stat")
                     }
-                    near.append(try await Self.reads(queue, .seconds(60), pool, bench))
-                    whole.append(try await Self.reads(queue, DuePoll.whole, pool, bench))
+                    near.append(try await Self.reads(queue, .seconds(60), pool, servers))
+                    whole.append(try await Self.reads(queue, DuePoll.whole, pool, servers))
                 }
                 #expect(near.allSatisfy { $0 < 50 })
                 // The dead entries are still there, and a poll from before them reads them.
                 #expect(whole[0] > 900)
                 #expect(whole[1] > 3_900)
-                _ = try await bench.owner.run(queue.fill, [.integer(90_000), .integer(90_000)])
+                _ = try await servers.owner.run(queue.fill, [.integer(90_000), .integer(90_000)])
                 let passed = try await queue.take(pool, .seconds(60))
                 let found = try await queue.take(pool, DuePoll.whole)
                 #expect(passed == 0)
@@ -168,12 +169,12 @@ struct DeadEntriesTests {
 
     @Test("a delivery that came due while its batch was held is due when it is written")
     func heldBatch() async throws {
-        try await Bench.withSchema { bench in
-            var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
-            let past = Letters.ago(3_600)
+        try await ServerFixture.withSchema { servers in
+            var records = try servers.records(id: "e1", users: ["u1"], title: "Hei")
+            let past = DeadLetterSamples.ago(3_600)
             records[0].deliveries = [.deferred(to: "sub_0000000000000007", Wait(.digest, until: past))]
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
-            let found = try await DueDeliveryStore(pool: bench.pool, strandedAfter: .seconds(300))
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
+            let found = try await DueDeliveryStore(pool: servers.pool, strandedAfter: .seconds(300))
                 .take(.low, atMost: 10, within: .seconds(60))
             #expect(found.count == 1)
         }

@@ -1,12 +1,12 @@
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Instants far ahead",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -134,17 +134,17 @@ struct FarInstantTests {
         arguments: cases
     )
     func setBack(_ given: Case) async throws {
-        try await Bench.withSchema { bench in
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await ServerFixture.withSchema { servers in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute(given.rows)
             }
-            #expect(try await bench.count(given.far) > 0)
-            let book = FarInstantBook(pool: bench.pool)
+            #expect(try await servers.count(given.far) > 0)
+            let book = FarInstantBook(pool: servers.pool)
             var walk = FarInstantBook.Walk()
             let found = try await book.setBack(in: given.place, &walk)
             #expect(found > 0)
-            #expect(try await bench.count(given.far) == 0)
-            #expect(try await bench.count(given.right) == 1)
+            #expect(try await servers.count(given.far) == 0)
+            #expect(try await servers.count(given.right) == 1)
             let again = try await book.setBack(in: given.place, &walk)
             #expect(again == 0)
         }
@@ -152,8 +152,8 @@ struct FarInstantTests {
 
     @Test("a wrong event is found behind any number of events planned far ahead, a few per poll")
     func behindManyEvents() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO events (app, id, urgency, planned_at, content)
                 SELECT 'drop', 'right ' || n, 1, at, jsonb_build_object('deliverAt', at)
@@ -162,27 +162,27 @@ struct FarInstantTests {
                 UNION ALL SELECT 'drop', 'wrong', 1, now() + interval '2 years', '{}'
                 """
             )
-            let book = FarInstantBook(pool: bench.pool)
+            let book = FarInstantBook(pool: servers.pool)
             var walk = FarInstantBook.Walk()
             var found: [Int] = []
             for _ in 0..<6 { found.append(try await book.setBack(in: .events, &walk)) }
             #expect(found == [0, 0, 1, 0, 0, 0])
-            #expect(try await bench.count("SELECT count(*) FROM events WHERE planned_at > now()") == 1_200)
+            #expect(try await servers.count("SELECT count(*) FROM events WHERE planned_at > now()") == 1_200)
         }
     }
 
     @Test("a clock that is behind resets nothing, even if all stored times are ahead of it")
     func behind() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run("UPDATE schema_migrations SET applied_at = now() + interval '1 year'")
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run("UPDATE schema_migrations SET applied_at = now() + interval '1 year'")
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO ledger (person, id, target, state, due_at) VALUES (1, 1, 1, 'w', now() + interval '1 year')
                 """
             )
             var walk = FarInstantBook.Walk()
             for place in FarInstantBook.Place.allCases {
-                let found = try await FarInstantBook(pool: bench.pool).setBack(in: place, &walk)
+                let found = try await FarInstantBook(pool: servers.pool).setBack(in: place, &walk)
                 #expect(found == 0)
             }
         }
@@ -192,47 +192,47 @@ struct FarInstantTests {
         "a first attempt claimed at an instant ahead is found and released after its lease like any other"
     )
     func forgotten() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO ledger (person, id, target, state, claim, updated_at)
                 VALUES (1, 1, 1, 's', 7, now() + interval '2 years'), (1, 2, 1, 's', 8, now())
                 """
             )
-            let book = ForgottenClaimStore(pool: bench.pool, olderThan: .seconds(60))
+            let book = ForgottenClaimStore(pool: servers.pool, olderThan: .seconds(60))
             let step = try await book.look(from: 0, pages: 10)
             #expect(step.found == 1)
-            let claims = try await bench.column(
+            let claims = try await servers.column(
                 "SELECT claim || ' ' || (updated_at <= now()) || ' ' || (due_at IS NULL) FROM ledger ORDER BY claim"
             )
             #expect(claims == ["7 true true", "8 true true"])
-            _ = try await bench.owner.run("UPDATE ledger SET updated_at = now() - interval '2 min'")
+            _ = try await servers.owner.run("UPDATE ledger SET updated_at = now() - interval '2 min'")
             let later = try await book.look(from: 0, pages: 10)
             #expect(later.found == 2)
-            #expect(try await bench.count("SELECT count(*) FROM ledger WHERE due_at IS NOT NULL") == 2)
+            #expect(try await servers.count("SELECT count(*) FROM ledger WHERE due_at IS NOT NULL") == 2)
         }
     }
 
     @Test("rows released at an instant ahead are taken again", arguments: ["events", "badge_updates"])
     func handedOver(table: String) async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO events (app, id, content, planned_at, handed_over_at)
                 VALUES ('drop', 'e', '{"eventType":"system","to":{"users":["u1"]}}', now(), now() + interval '2 years')
                 """
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO badge_updates (app, user_id, requested_at, handed_over_at)
                 VALUES ('drop', 'u1', now(), now() + interval '2 years')
                 """
             )
             if table == "events" {
-                let taken = try await WorkerStore(pool: bench.pool).takeDueEvents(atMost: 10)
+                let taken = try await WorkerStore(pool: servers.pool).takeDueEvents(atMost: 10)
                 #expect(taken.count == 1)
             } else {
-                let taken = try await BadgeStore(pool: bench.pool).take(atMost: 10, calm: .zero)
+                let taken = try await BadgeStore(pool: servers.pool).take(atMost: 10, calm: .zero)
                 #expect(taken.count == 1)
             }
         }

@@ -1,26 +1,26 @@
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Claimants",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct ClaimantBookTests {
     @Test("a claimant's lock is held while its session lives, and its heartbeats are counted")
     func liveness() async throws {
-        try await Bench.withSchema { bench in
-            let book = ClaimantBook(pool: bench.pool)
+        try await ServerFixture.withSchema { servers in
+            let book = ClaimantBook(pool: servers.pool)
             let number = try await book.enrol()
             let before = try await book.sightings()
             #expect(before.map(\.number) == [number])
             #expect(before.map(\.isUnlocked) == [true])
             var session = ListenerOptions(url: try DatabaseURL(try #require(Servers.databaseURL)), channels: [])
-            session.setUp = bench.namespace.setUp(as: .worker) + [ClaimantBook.lock(number)]
+            session.setUp = servers.namespace.setUp(as: .worker) + [ClaimantBook.lock(number)]
             let listener = NotificationListener(session)
             try await eventually("it is locked") { try await book.sightings().map(\.isUnlocked) == [false] }
             try await book.beat(number, 4)
@@ -32,8 +32,8 @@ struct ClaimantBookTests {
 
     @Test("a heartbeat restores a lost row, and dead claimants are deleted")
     func rows() async throws {
-        try await Bench.withSchema { bench in
-            let book = ClaimantBook(pool: bench.pool)
+        try await ServerFixture.withSchema { servers in
+            let book = ClaimantBook(pool: servers.pool)
             let number = try await book.enrol()
             try await book.forget([number])
             #expect(try await book.sightings().isEmpty)

@@ -1,8 +1,8 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
@@ -11,16 +11,16 @@ import Workbench
 /// Two schemas stand for two servers: the numbers of one have no meaning in the other.
 @Suite(
     "Numbers of another history",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct NumberHistoryTests {
     /// Runs a body on a new database that has assigned `anna`'s number to `bert`, with her key from the former
     /// database.
-    private static func afterFailover(_ body: (UserKey, Bench) async throws -> Void) async throws {
-        try await Bench.withSchema { former in
-            try await Bench.withSchema { new in
+    private static func afterFailover(_ body: (UserKey, ServerFixture) async throws -> Void) async throws {
+        try await ServerFixture.withSchema { former in
+            try await ServerFixture.withSchema { new in
                 try await former.enrol("anna")
                 try await new.enrol("bert")
                 let key = try await former.person("anna")
@@ -34,28 +34,28 @@ struct NumberHistoryTests {
 
     @Test("a notification whose user was looked up before a failover is recorded for that user")
     func recorded() async throws {
-        try await Self.afterFailover { anna, bench in
-            var records = try bench.records(id: "e1", users: ["anna"], title: "Hei")
+        try await Self.afterFailover { anna, servers in
+            var records = try servers.records(id: "e1", users: ["anna"], title: "Hei")
             records[0].key.recipient = anna
             records[0].deliveries = [.sending(to: "sub_0000000000000001")]
             let claim = Claim.fresh
-            let outcomes = try await WorkerStore(pool: bench.pool).record(records, as: claim)
+            let outcomes = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             #expect(outcomes == [.recorded])
-            #expect(try await bench.column("SELECT user_id FROM notifications") == ["anna"])
+            #expect(try await servers.column("SELECT user_id FROM notifications") == ["anna"])
             // The sender still has the key from before the failover.
-            let ledger = WorkerStore(pool: bench.pool, lease: .seconds(60))
+            let ledger = WorkerStore(pool: servers.pool, lease: .seconds(60))
             let delivered = Settlement(DeliveryKey(records[0].key, target: 1), .delivered)
             let settled = try await ledger.settle([delivered], of: claim)
             #expect(settled == 1)
-            #expect(try await bench.column("SELECT user_id || ' ' || state FROM deliveries") == ["anna delivered"])
+            #expect(try await servers.column("SELECT user_id || ' ' || state FROM deliveries") == ["anna delivered"])
         }
     }
 
     @Test("a batch with users of both histories gives each user their own notification")
     func mixed() async throws {
-        try await Self.afterFailover { anna, bench in
-            var records = try bench.records(id: "e1", users: ["anna", "bert", "carl"], title: "Hei")
-            let bert = try await bench.person("bert")
+        try await Self.afterFailover { anna, servers in
+            var records = try servers.records(id: "e1", users: ["anna", "bert", "carl"], title: "Hei")
+            let bert = try await servers.person("bert")
             for index in records.indices {
                 switch records[index].key.recipient.user.text {
                 case "anna": records[index].key.recipient = anna
@@ -63,24 +63,24 @@ struct NumberHistoryTests {
                 default: break
                 }
             }
-            let outcomes = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
+            let outcomes = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
             #expect(outcomes == [.recorded, .recorded, .recorded])
-            let users = try await bench.column("SELECT user_id FROM notifications ORDER BY 1")
+            let users = try await servers.column("SELECT user_id FROM notifications ORDER BY 1")
             #expect(users == ["anna", "bert", "carl"])
         }
     }
 
     @Test("unread counts and recent pushes of another user are not used for a user from before the failover")
     func lookedUp() async throws {
-        try await Self.afterFailover { anna, bench in
-            var records = try bench.records(id: "e1", users: ["bert"], title: "Hei")
+        try await Self.afterFailover { anna, servers in
+            var records = try servers.records(id: "e1", users: ["bert"], title: "Hei")
             records[0].deliveries = [.sending(to: "sub_0000000000000001")]
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
-            _ = try await bench.owner.run("UPDATE inbox SET urgency = 2")
-            let bert = try await bench.person("bert")
-            let unread = try await WorkerStore(pool: bench.pool).unread(of: [anna, bert])
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
+            _ = try await servers.owner.run("UPDATE inbox SET urgency = 2")
+            let bert = try await servers.person("bert")
+            let unread = try await WorkerStore(pool: servers.pool).unread(of: [anna, bert])
             #expect(unread == [bert: 1])
-            let answers = try await WorkerStore(pool: bench.pool).recentPushes(
+            let answers = try await WorkerStore(pool: servers.pool).recentPushes(
                 [RecentPushQuestion(anna, burst: nil, most: 5), RecentPushQuestion(bert, burst: nil, most: 5)]
             )
             #expect(answers.map(\.lowPriority) == [0, 1])
@@ -89,13 +89,13 @@ struct NumberHistoryTests {
 
     @Test("sessions of one server share a history, and another database has a different one")
     func histories() async throws {
-        try await Bench.withSchema { one in
-            try await Bench.withSchema { other in
-                func history(_ bench: Bench) async throws -> DatabaseHistory {
-                    try await bench.pool.withConnection { (connection) throws(PostgresError) in connection.history }
+        try await ServerFixture.withSchema { one in
+            try await ServerFixture.withSchema { other in
+                func history(_ servers: ServerFixture) async throws -> DatabaseHistory {
+                    try await servers.pool.withConnection { (connection) throws(PostgresError) in connection.history }
                 }
                 let first = try await history(one)
-                let second = try Bench.makePool(setUp: one.namespace.setUp(as: .worker), size: 1)
+                let second = try ServerFixture.makePool(setUp: one.namespace.setUp(as: .worker), size: 1)
                 let again = try await second.withConnection { (connection) throws(PostgresError) in connection.history }
                 await second.close()
                 let elsewhere = try await history(other)
@@ -106,7 +106,7 @@ struct NumberHistoryTests {
     }
 }
 
-extension Bench {
+extension ServerFixture {
     fileprivate func enrol(_ user: String) async throws {
         _ = try await owner.run("INSERT INTO people (app, user_id) VALUES ('drop', $1)", [.text(user)])
     }

@@ -1,13 +1,13 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Restoring revoked devices",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -15,8 +15,8 @@ struct TakeBackTests {
     /// Adds a device with token `t`, registered on that day of January.
     ///
     /// `reason` is the cause of a revocation just now, or `nil` if the device is active.
-    private static func add(_ user: String, day: Int, ended reason: String?, to bench: Bench) async throws {
-        _ = try await bench.owner.run(
+    private static func add(_ user: String, day: Int, ended reason: String?, to servers: ServerFixture) async throws {
+        _ = try await servers.owner.run(
             """
             INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                 last_seen_at, source_time, revoked_at, revoke_reason)
@@ -27,22 +27,22 @@ struct TakeBackTests {
         )
     }
 
-    private static func takeBack(_ bench: Bench) async throws -> [String?] {
+    private static func takeBack(_ servers: ServerFixture) async throws -> [String?] {
         let app = try #require(AppID(validating: "drop"))
-        _ = try await WorkerStore(pool: bench.pool).takeBack(
+        _ = try await WorkerStore(pool: servers.pool).takeBack(
             BreakerKey(app: app, provider: "fcm"),
-            since: Letters.ago(600),
+            since: DeadLetterSamples.ago(600),
             pageSize: 2
         )
-        return try await bench.column(
+        return try await servers.column(
             "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY profile_id"
         )
     }
 
     @Test("all devices are restored page by page, except those revoked before the alarm")
     func pages() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                     last_seen_at, source_time, revoked_at, revoke_reason)
@@ -51,19 +51,19 @@ struct TakeBackTests {
                 FROM generate_series(1, 9) n, (SELECT now() - interval '2 d' AS d) AS days
                 """
             )
-            #expect(try await Self.takeBack(bench) == ["u1", "u2", "u3", "u5", "u6", "u7", "u9"])
+            #expect(try await Self.takeBack(servers) == ["u1", "u2", "u3", "u5", "u6", "u7", "u9"])
         }
     }
 
     @Test("a device that an answer revoked is restored, and one that its owner logged out is not")
     func owner() async throws {
-        try await Bench.withSchema { bench in
-            try await Self.add("u1", day: 1, ended: "UNREGISTERED", to: bench)
-            #expect(try await Self.takeBack(bench) == ["u1"])
+        try await ServerFixture.withSchema { servers in
+            try await Self.add("u1", day: 1, ended: "UNREGISTERED", to: servers)
+            #expect(try await Self.takeBack(servers) == ["u1"])
         }
-        try await Bench.withSchema { bench in
-            try await Self.add("u1", day: 1, ended: RevokeReason.unsubscribed.rawValue, to: bench)
-            #expect(try await Self.takeBack(bench).isEmpty)
+        try await ServerFixture.withSchema { servers in
+            try await Self.add("u1", day: 1, ended: RevokeReason.unsubscribed.rawValue, to: servers)
+            #expect(try await Self.takeBack(servers).isEmpty)
         }
     }
 
@@ -72,11 +72,11 @@ struct TakeBackTests {
         arguments: [nil, RevokeReason.unsubscribed.rawValue, "UNREGISTERED"]
     )
     func formerOwner(_ ended: String?) async throws {
-        try await Bench.withSchema { bench in
-            try await Self.add("former", day: 1, ended: "UNREGISTERED", to: bench)
-            try await Self.add("later", day: 2, ended: ended, to: bench)
+        try await ServerFixture.withSchema { servers in
+            try await Self.add("former", day: 1, ended: "UNREGISTERED", to: servers)
+            try await Self.add("later", day: 2, ended: ended, to: servers)
             let wanted: [String?] = ended == RevokeReason.unsubscribed.rawValue ? [] : ["later"]
-            #expect(try await Self.takeBack(bench) == wanted)
+            #expect(try await Self.takeBack(servers) == wanted)
         }
     }
 }

@@ -1,13 +1,13 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Cancelled replays",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -16,18 +16,20 @@ struct ReplayCancellationTests {
 
     /// One replay of two rejected messages, which this test runs; the first message has been published.
     private struct Fixture: Sendable {
-        let bench: Bench
+        let servers: ServerFixture
         let book: ReplayAdmin
         let run: ReplayStore
 
         static func with(_ body: (Fixture, _ replay: Int64, _ round: Int) async throws -> Void) async throws {
-            try await Bench.withSchema { bench in
-                let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
-                let run = ReplayStore(pool: bench.pool, runner: "test", horizon: Rig.horizon)
-                let fixture = Fixture(bench: bench, book: ReplayAdmin(pool: admin), run: run)
+            try await ServerFixture.withSchema { servers in
+                let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin))
+                let run = ReplayStore(pool: servers.pool, runner: "test", horizon: PipelineFixture.horizon)
+                let fixture = Fixture(servers: servers, book: ReplayAdmin(pool: admin), run: run)
                 let result: Result<Void, any Error>
                 do {
-                    _ = try await DeadLetterStore(pool: bench.pool).file([Letters.rejected("a"), Letters.rejected("b")])
+                    _ = try await DeadLetterStore(pool: servers.pool).file([
+                        DeadLetterSamples.rejected("a"), DeadLetterSamples.rejected("b"),
+                    ])
                     let id = try await fixture.start()
                     let round = try await fixture.sendOne(of: id)
                     result = .success(try await body(fixture, id, round))
@@ -38,13 +40,15 @@ struct ReplayCancellationTests {
         }
 
         func start() async throws -> Int64 {
-            let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+            let limits = ReplayLimits(perItem: 5, failedSince: DeadLetterSamples.ago(86_400))
             let outcome = try await book.start(
                 ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init()),
                 agreed: 10,
                 by: ReplayCancellationTests.ada
             )
-            guard case .started(let id, _) = outcome else { throw BenchError("the replay did not begin: \(outcome)") }
+            guard case .started(let id, _) = outcome else {
+                throw ServerFixtureError("the replay did not begin: \(outcome)")
+            }
             return id
         }
 
@@ -57,7 +61,7 @@ struct ReplayCancellationTests {
         }
 
         func items() async throws -> [String?] {
-            try await bench.column(
+            try await servers.column(
                 "SELECT concat_ws('|', dead_id, state, deaths, replays, resolution) FROM dead_letters ORDER BY dead_id"
             )
         }
@@ -88,7 +92,7 @@ struct ReplayCancellationTests {
         try await Fixture.with { fixture, id, round in
             _ = try await fixture.book.control(id, .cancel, by: Self.ada)
             let mark = DeadLetterItem.ReplayMark(item: "a", replay: id, round: round)
-            try await WorkerStore(pool: fixture.bench.pool).report([.init(mark, .recorded)])
+            try await WorkerStore(pool: fixture.servers.pool).report([.init(mark, .recorded)])
             let items = try await fixture.items()
             #expect(items == ["a|resolved|1|1|recorded", "b|open|1|0"])
         }

@@ -1,46 +1,46 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Retention of rows",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct RetentionStoreTests {
     @Test("an old notification is deleted with its deliveries, and a young one stays with its own")
     func notifications() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: ["old", "young"], state: "delivered")
-            try await bench.age("inbox", "created_at", event: "old")
-            let retired = try await bench.retire(.notifications)
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: ["old", "young"], state: "delivered")
+            try await servers.age("inbox", "created_at", event: "old")
+            let retired = try await servers.retire(.notifications)
             #expect(retired == [.notifications: 1, .deliveries: 1])
-            #expect(try await bench.column("SELECT event_id FROM notifications") == ["young"])
-            #expect(try await bench.count("SELECT count(*) FROM ledger") == 1)
-            let again = try await bench.retire(.notifications)
+            #expect(try await servers.column("SELECT event_id FROM notifications") == ["young"])
+            #expect(try await servers.count("SELECT count(*) FROM ledger") == 1)
+            let again = try await servers.retire(.notifications)
             #expect(again == [.notifications: 0, .deliveries: 0])
         }
     }
 
     @Test("a snoozed notification is kept until it has been awake for the retention period")
     func snoozed() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: ["asleep", "awake"], state: "delivered")
-            for event in ["asleep", "awake"] { try await bench.age("inbox", "created_at", event: event) }
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: ["asleep", "awake"], state: "delivered")
+            for event in ["asleep", "awake"] { try await servers.age("inbox", "created_at", event: event) }
+            _ = try await servers.owner.run(
                 """
                 UPDATE inbox SET snoozed_until = CASE event_id
                     WHEN 'asleep' THEN now() + interval '100 days' ELSE created_at + interval '1 day' END
                 """
             )
-            _ = try await bench.retire(.notifications)
-            #expect(try await bench.column("SELECT event_id FROM inbox") == ["asleep"])
+            _ = try await servers.retire(.notifications)
+            #expect(try await servers.column("SELECT event_id FROM inbox") == ["asleep"])
         }
     }
 
@@ -52,17 +52,17 @@ struct RetentionStoreTests {
         ]
     )
     func owed(state: String, goes: Bool) async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: ["old"], state: state)
-            try await bench.age("inbox", "created_at", event: "old")
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: ["old"], state: state)
+            try await servers.age("inbox", "created_at", event: "old")
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO ledger (person, id, target, state) SELECT person, id, 77, 'd' FROM ledger
                 """
             )
-            _ = try await bench.retire(.notifications)
-            #expect(try await bench.count("SELECT count(*) FROM inbox") == (goes ? 0 : 1))
-            #expect(try await bench.count("SELECT count(*) FROM ledger") == (goes ? 0 : 2))
+            _ = try await servers.retire(.notifications)
+            #expect(try await servers.count("SELECT count(*) FROM inbox") == (goes ? 0 : 1))
+            #expect(try await servers.count("SELECT count(*) FROM ledger") == (goes ? 0 : 2))
         }
     }
 
@@ -71,56 +71,58 @@ struct RetentionStoreTests {
         arguments: [("open", 1), ("replaying", 1), ("resolved", 0), ("discarded", 0)]
     )
     func named(state: String, left: Int) async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: ["e1"], state: "failed")
-            _ = try await DeadLetterStore(pool: bench.pool).file([Letters.delivery(try Letters.key(user: "u1"))])
-            _ = try await bench.owner.run("UPDATE dead_letters SET state = $1", [.text(state)])
-            try await bench.age("inbox", "created_at", event: "e1")
-            _ = try await bench.retire(.notifications)
-            #expect(try await bench.count("SELECT count(*) FROM inbox") == left)
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: ["e1"], state: "failed")
+            _ = try await DeadLetterStore(pool: servers.pool).file([
+                DeadLetterSamples.delivery(try DeadLetterSamples.key(user: "u1"))
+            ])
+            _ = try await servers.owner.run("UPDATE dead_letters SET state = $1", [.text(state)])
+            try await servers.age("inbox", "created_at", event: "e1")
+            _ = try await servers.retire(.notifications)
+            #expect(try await servers.count("SELECT count(*) FROM inbox") == left)
         }
     }
 
     @Test("an event that arrives again after its notification was deleted creates a new notification")
     func again() async throws {
-        try await Bench.withSchema { bench in
-            let inbox = WorkerStore(pool: bench.pool)
-            let records = try bench.records(id: "old", users: ["u1"], title: "Hei")
+        try await ServerFixture.withSchema { servers in
+            let inbox = WorkerStore(pool: servers.pool)
+            let records = try servers.records(id: "old", users: ["u1"], title: "Hei")
             _ = try await inbox.record(records, as: .fresh)
-            try await bench.age("inbox", "created_at", event: "old")
-            _ = try await bench.retire(.notifications)
+            try await servers.age("inbox", "created_at", event: "old")
+            _ = try await servers.retire(.notifications)
             let users = Set(records.map(\.key.recipient))
-            _ = try await WorkerStore(pool: bench.pool).recipients(of: users)
+            _ = try await WorkerStore(pool: servers.pool).recipients(of: users)
             _ = try await inbox.record(records, as: .fresh)
-            #expect(try await bench.count("SELECT count(*) FROM inbox") == 1)
+            #expect(try await servers.count("SELECT count(*) FROM inbox") == 1)
         }
     }
 
     @Test("deliveries without their notification are deleted when they are old and settled")
     func lines() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: ["kept", "gone-old", "gone-young"], state: "delivered")
-            try await bench.pass("400 days", since: "updated_at", in: "ledger")
-            try await bench.record(events: ["gone-owed"], state: "deferred")
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: ["kept", "gone-old", "gone-young"], state: "delivered")
+            try await servers.pass("400 days", since: "updated_at", in: "ledger")
+            try await servers.record(events: ["gone-owed"], state: "deferred")
+            _ = try await servers.owner.run(
                 """
                 UPDATE ledger l SET updated_at = CASE i.event_id WHEN 'gone-young' THEN now()
                                                  ELSE now() - interval '400 days' END
                 FROM inbox i WHERE i.person = l.person AND i.id = l.id
                 """
             )
-            _ = try await bench.owner.run("DELETE FROM inbox WHERE event_id LIKE 'gone%'")
-            let retired = try await bench.retire(.deliveries)
+            _ = try await servers.owner.run("DELETE FROM inbox WHERE event_id LIKE 'gone%'")
+            let retired = try await servers.retire(.deliveries)
             #expect(retired == [.deliveries: 1])
-            let left = try await bench.column("SELECT state FROM deliveries ORDER BY state")
+            let left = try await servers.column("SELECT state FROM deliveries ORDER BY state")
             #expect(left == ["deferred", "delivered", "delivered"])
         }
     }
 
     @Test("events are deleted after their retention, unless they are still to be expanded")
     func events() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO events (app, id, content, created_at, expanded_at, cancelled_at)
                 SELECT 'drop', id, '{"to":{"users":["u1"]}}', now() - interval '400 days',
@@ -130,17 +132,17 @@ struct RetentionStoreTests {
                      AS e (id, expanded, cancelled)
                 """
             )
-            let retired = try await bench.retire(.events)
+            let retired = try await servers.retire(.events)
             #expect(retired == [.events: 2])
-            let left = try await bench.column("SELECT id FROM events ORDER BY id")
+            let left = try await servers.column("SELECT id FROM events ORDER BY id")
             #expect(left == ["out-and-cancelled", "out-young", "waits"])
         }
     }
 
     @Test("a tombstone is deleted when both its recording and its source time are old")
     func tombstones() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO tombstones (app, subject_hash, deleted_at, recorded_at)
                 SELECT app, '\\x00', now() - deleted::interval, now() - recorded::interval
@@ -148,20 +150,20 @@ struct RetentionStoreTests {
                              ('ahead', '-1 day', '91 days')) AS t (app, deleted, recorded)
                 """
             )
-            let retired = try await bench.retire(.tombstones)
+            let retired = try await servers.retire(.tombstones)
             #expect(retired == [.tombstones: 1])
-            let left = try await bench.column("SELECT app FROM tombstones ORDER BY app")
+            let left = try await servers.column("SELECT app FROM tombstones ORDER BY app")
             #expect(left == ["ahead", "heard-late"])
         }
     }
 
     @Test("the address of an ended device is deleted after the grace period, and the device later")
     func devices() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.addDevices()
-            let blanked = try await bench.retire(.tokens)
+        try await ServerFixture.withSchema { servers in
+            try await servers.addDevices()
+            let blanked = try await servers.retire(.tokens)
             #expect(blanked == [.tokens: 2])
-            let left = try await bench.column(
+            let left = try await servers.column(
                 "SELECT concat_ws('|', id, device_token, subscription) FROM push_subscriptions ORDER BY id"
             )
             #expect(
@@ -170,34 +172,34 @@ struct RetentionStoreTests {
                     "sub_0000000000000003|", "sub_0000000000000004|",
                 ]
             )
-            let gone = try await bench.retire(.devices)
+            let gone = try await servers.retire(.devices)
             #expect(gone == [.devices: 1])
-            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions") == 3)
+            #expect(try await servers.count("SELECT count(*) FROM push_subscriptions") == 3)
             // The active device is part of the user's row.
-            let known = try await bench.column("SELECT devices FROM people")
+            let known = try await servers.column("SELECT devices FROM people")
             #expect(known.first??.contains("t1") == true)
         }
     }
 
     @Test("a device whose address was deleted is not restored and registers as a new device")
     func forgotten() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.addDevices()
-            _ = try await bench.retire(.tokens)
+        try await ServerFixture.withSchema { servers in
+            try await servers.addDevices()
+            _ = try await servers.retire(.tokens)
             let app = try #require(AppID(validating: "drop"))
-            let back = try await WorkerStore(pool: bench.pool).takeBack(
+            let back = try await WorkerStore(pool: servers.pool).takeBack(
                 BreakerKey(app: app, provider: "apns"),
-                since: Letters.ago(500 * 86_400)
+                since: DeadLetterSamples.ago(500 * 86_400)
             )
             #expect(back == 1)
             let entry = FeedEntry(
-                update: try Bench.update(
+                update: try ServerFixture.update(
                     #"{"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t3","platform":"ios","provider":"apns"}"#
                 ),
-                arrival: Letters.now
+                arrival: DeadLetterSamples.now
             )
-            _ = try await WorkerStore(pool: bench.pool).apply([entry])
-            let living = try await bench.column(
+            _ = try await WorkerStore(pool: servers.pool).apply([entry])
+            let living = try await servers.column(
                 "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY 1"
             )
             #expect(living == ["t1", "t2", "t3"])
@@ -206,8 +208,8 @@ struct RetentionStoreTests {
 
     @Test("follows and reminders are deleted when they ended so long ago that no older update can arrive")
     func ended() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO follows (app, topic, user_id, since, source_time, removed_at)
                 SELECT 'drop', topic, 'u1', now() - interval '500 d', now() - said, now() - ended
@@ -216,25 +218,25 @@ struct RetentionStoreTests {
                      AS f (topic, said, ended)
                 """
             )
-            _ = try await bench.owner.run(
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time, removed_at)
                 SELECT 'drop', 'u1', id, '09:00', 't', 'b', now() - interval '400 d', now() - ended
                 FROM (VALUES ('stands', NULL), ('old', interval '400 d')) AS r (id, ended)
                 """
             )
-            #expect(try await bench.retire(.follows) == [.follows: 1])
-            #expect(try await bench.retire(.reminders) == [.reminders: 1])
-            let topics = try await bench.column("SELECT topic FROM follows ORDER BY 1")
+            #expect(try await servers.retire(.follows) == [.follows: 1])
+            #expect(try await servers.retire(.reminders) == [.reminders: 1])
+            let topics = try await servers.column("SELECT topic FROM follows ORDER BY 1")
             #expect(topics == ["late", "recent", "stands"])
-            #expect(try await bench.column("SELECT id FROM reminders") == ["stands"])
+            #expect(try await servers.column("SELECT id FROM reminders") == ["stands"])
         }
     }
 
     @Test("the progress of the retention is stored and never moves back")
     func upTo() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 "INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('a', '', now())"
             )
             let days = """
@@ -242,12 +244,12 @@ struct RetentionStoreTests {
                 """
             for (tombstones, expected) in [("90d", "90"), ("40d", "40"), ("200d", "40")] {
                 let retention = try #require(Retention("tombstones=\(tombstones)"))
-                let book = RetentionStore(pool: bench.pool, retention: retention)
+                let book = RetentionStore(pool: servers.pool, retention: retention)
                 _ = try await book.look(for: .tombstones, from: 0, pages: 1)
-                let kept = try await bench.column(days)
+                let kept = try await servers.column(days)
                 #expect(kept == [expected])
             }
-            let others = try await bench.count("SELECT count(*) FROM retired WHERE kind <> 'tombstones'")
+            let others = try await servers.count("SELECT count(*) FROM retired WHERE kind <> 'tombstones'")
             #expect(others == 0)
         }
     }

@@ -1,24 +1,24 @@
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Retention walks",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct RetentionWalkTests {
     @Test("a walk passes through the table a few pages at a time and ends after the last one")
     func steps() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: (0..<400).map { "e\($0)" }, state: "delivered")
-            try await bench.pass("400 days", since: "created_at", in: "inbox")
-            let book = RetentionStore(pool: bench.pool, retention: .usual)
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: (0..<400).map { "e\($0)" }, state: "delivered")
+            try await servers.pass("400 days", since: "created_at", in: "inbox")
+            let book = RetentionStore(pool: servers.pool, retention: .usual)
             var (page, steps, found): (Int64?, Int, Int) = (0, 0, 0)
             while let start = page, steps < 1000 {
                 let step = try await book.look(for: .notifications, from: start, pages: 2)
@@ -28,7 +28,7 @@ struct RetentionWalkTests {
             }
             #expect(found == 400)
             #expect(steps > 2 && steps < 1000)
-            #expect(try await bench.count("SELECT count(*) FROM ledger") == 0)
+            #expect(try await servers.count("SELECT count(*) FROM ledger") == 0)
             let behind = try await book.look(for: .notifications, from: 1_000_000, pages: 2)
             #expect(behind.next == nil)
             #expect(behind.retired.isEmpty)
@@ -37,50 +37,50 @@ struct RetentionWalkTests {
 
     @Test("rows that another session has locked are skipped and found by the next walk")
     func held() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: ["free", "held"], state: "delivered")
-            try await bench.pass("400 days", since: "created_at", in: "inbox")
-            let retired = try await RowLock.hold(on: bench, "SELECT FROM inbox WHERE event_id = 'held' FOR UPDATE") {
-                try await bench.retire(.notifications)
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: ["free", "held"], state: "delivered")
+            try await servers.pass("400 days", since: "created_at", in: "inbox")
+            let retired = try await RowLock.hold(on: servers, "SELECT FROM inbox WHERE event_id = 'held' FOR UPDATE") {
+                try await servers.retire(.notifications)
             }
             #expect(retired[.notifications] == 1)
-            let later = try await bench.retire(.notifications)
+            let later = try await servers.retire(.notifications)
             #expect(later[.notifications] == 1)
         }
     }
 
     @Test("devices of a user whose row a feed has locked are skipped")
     func heldPeople() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.addDevices()
-            let retired = try await RowLock.hold(on: bench, "SELECT FROM people FOR NO KEY UPDATE") {
-                try await bench.retire(.tokens)
+        try await ServerFixture.withSchema { servers in
+            try await servers.addDevices()
+            let retired = try await RowLock.hold(on: servers, "SELECT FROM people FOR NO KEY UPDATE") {
+                try await servers.retire(.tokens)
             }
             #expect(retired == [.tokens: 0])
-            let later = try await bench.retire(.tokens)
+            let later = try await servers.retire(.tokens)
             #expect(later == [.tokens: 2])
         }
     }
 
     @Test("two concurrent walks together delete each row once")
     func together() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.record(events: (0..<300).map { "e\($0)" }, state: "delivered")
-            try await bench.pass("400 days", since: "created_at", in: "inbox")
-            try await bench.addDevices()
-            async let one = bench.retireAll()
-            async let other = bench.retireAll()
+        try await ServerFixture.withSchema { servers in
+            try await servers.record(events: (0..<300).map { "e\($0)" }, state: "delivered")
+            try await servers.pass("400 days", since: "created_at", in: "inbox")
+            try await servers.addDevices()
+            async let one = servers.retireAll()
+            async let other = servers.retireAll()
             let (first, second) = try await (one, other)
-            let again = try await bench.retireAll()
+            let again = try await servers.retireAll()
             #expect(first + second + again == 300 * 2 + 3)
-            #expect(try await bench.count("SELECT count(*) FROM inbox") == 0)
+            #expect(try await servers.count("SELECT count(*) FROM inbox") == 0)
         }
     }
 
     @Test("every partition of a table is walked, and only old rows are deleted")
     func partitions() async throws {
-        try await Bench.withSchema { bench in
-            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+        try await ServerFixture.withSchema { servers in
+            try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute(
                     """
                     ALTER TABLE tombstones RENAME TO whole;
@@ -96,9 +96,9 @@ struct RetentionWalkTests {
                     """
                 )
             }
-            let retired = try await bench.retire(.tombstones)
+            let retired = try await servers.retire(.tombstones)
             #expect(retired == [.tombstones: 200])
-            let old = try await bench.count(
+            let old = try await servers.count(
                 "SELECT count(*) FROM tombstones WHERE recorded_at < now() - interval '90 days'"
             )
             #expect(old == 0)
@@ -108,10 +108,10 @@ struct RetentionWalkTests {
 
 extension PostgresPool {
     /// Returns a pool that no test queries.
-    static func unused() throws -> PostgresPool { try Bench.makePool(setUp: [], size: 1) }
+    static func unused() throws -> PostgresPool { try ServerFixture.makePool(setUp: [], size: 1) }
 }
 
-extension Bench {
+extension ServerFixture {
     /// Records a notification of each event for the user u1, with one delivery in that state.
     func record(events: [String], state: String) async throws {
         let records = try events.flatMap { event in

@@ -1,23 +1,23 @@
+import IntegrationSupport
 import Postgres
 import Store
 import TestSupport
 import Testing
-import Workbench
 
 @Suite(
     "Rights",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
 struct DatabaseRoleTests {
     @Test("a signed-in user reaches only their own rows, and a session without a user reaches none")
     func rowLevelSecurity() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await WorkerStore(pool: bench.pool).record(
-                try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
+        try await ServerFixture.withSchema { servers in
+            _ = try await WorkerStore(pool: servers.pool).record(
+                try servers.records(id: "e1", users: ["u1", "u2"], title: "Hei")
             )
-            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+            let api = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
             let nobody = try await api.run("SELECT user_id FROM notifications")
             let own = try await api.transaction { (connection) throws(PostgresError) in
                 try connection.signIn("drop", "u1")
@@ -38,9 +38,11 @@ struct DatabaseRoleTests {
 
     @Test("the API can mark as read but cannot insert, edit or delete notifications or write for other users")
     func apiRights() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await WorkerStore(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
-            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+        try await ServerFixture.withSchema { servers in
+            _ = try await WorkerStore(pool: servers.pool).record(
+                try servers.records(id: "e1", users: ["u1"], title: "Hei")
+            )
+            let api = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
             let forbidden: [Statement] = [
                 "UPDATE inbox SET title = 'x'", "DELETE FROM inbox",
                 "INSERT INTO people (app, user_id) VALUES ('drop', 'u1')", "SELECT 1 FROM dead_letters",
@@ -63,12 +65,12 @@ struct DatabaseRoleTests {
 
     @Test("a signed-in user finds neither the ledger nor other users' rows, whatever the names and search path")
     func qualifiedNames() async throws {
-        try await Bench.withSchema { bench in
-            var records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
+        try await ServerFixture.withSchema { servers in
+            var records = try servers.records(id: "e1", users: ["u1", "u2"], title: "Hei")
             for place in records.indices { records[place].deliveries = [.sending(to: "sub_0000000000000001")] }
-            _ = try await WorkerStore(pool: bench.pool).record(records, as: .fresh)
-            let api = try Bench.makePool(setUp: ["SET ROLE bellhop_api", "SET search_path TO pg_catalog"])
-            let schema = bench.namespace
+            _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
+            let api = try ServerFixture.makePool(setUp: ["SET ROLE bellhop_api", "SET search_path TO pg_catalog"])
+            let schema = servers.namespace
             let found = try await api.transaction { (connection) throws(PostgresError) in
                 try connection.execute("CREATE TEMPORARY TABLE people AS SELECT 1::bigint AS number, 'drop' AS app")
                 try connection.signIn("drop", "u2")
@@ -88,13 +90,13 @@ struct DatabaseRoleTests {
 
     @Test("a signed-in user sees only their app's tombstone hashes")
     func tombstones() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run(
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run(
                 """
                 INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('drop', 'x', now()), ('padel', 'y', now())
                 """
             )
-            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+            let api = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
             let nobody = try await api.run("SELECT app FROM tombstones").count
             let own = try await api.transaction { (connection) throws(PostgresError) in
                 try connection.signIn("drop", "u1")
@@ -109,8 +111,8 @@ struct DatabaseRoleTests {
 
     @Test("only the schema's owner attaches its trigger functions to a table, and no worker writes the views")
     func narrowRights() async throws {
-        try await Bench.withSchema { bench in
-            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+        try await ServerFixture.withSchema { servers in
+            let api = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
             await #expect(throws: PostgresError.self) {
                 try await api.withConnection { (connection) throws(PostgresError) in
                     try connection.execute(
@@ -124,31 +126,33 @@ struct DatabaseRoleTests {
             }
             await api.close()
             for statement in ["UPDATE notifications SET title = 'x'", "UPDATE deliveries SET state = 'delivered'"] {
-                await #expect(throws: PostgresError.self) { try await bench.pool.run(Statement(statement)) }
+                await #expect(throws: PostgresError.self) { try await servers.pool.run(Statement(statement)) }
             }
         }
     }
 
     @Test("functions with their owner's rights search temporary tables last")
     func trustedFunctions() async throws {
-        try await Bench.withSchema { bench in
-            let paths = try await bench.column(
+        try await ServerFixture.withSchema { servers in
+            let paths = try await servers.column(
                 """
                 SELECT array_to_string(proconfig, ';') FROM pg_proc
-                WHERE prosecdef AND pronamespace = '\(bench.namespace)'::regnamespace
+                WHERE prosecdef AND pronamespace = '\(servers.namespace)'::regnamespace
                 """
             )
             #expect(!paths.isEmpty)
-            let right = "search_path=\(bench.namespace), pg_temp"
+            let right = "search_path=\(servers.namespace), pg_temp"
             for path in paths { #expect(path?.split(separator: ";").contains(right[...]) == true) }
         }
     }
 
     @Test("a temporary table of the same name intercepts nothing from a trigger of the owner")
     func temporaryTable() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await WorkerStore(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
-            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+        try await ServerFixture.withSchema { servers in
+            _ = try await WorkerStore(pool: servers.pool).record(
+                try servers.records(id: "e1", users: ["u1"], title: "Hei")
+            )
+            let api = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
             let caught = try await api.transaction { (connection) throws(PostgresError) in
                 try connection.signIn("drop", "u1")
                 try connection.execute(
@@ -163,14 +167,14 @@ struct DatabaseRoleTests {
             }
             await api.close()
             #expect(caught == 0)
-            #expect(try await bench.count("SELECT count(*) FROM badge_updates") == 1)
+            #expect(try await servers.count("SELECT count(*) FROM badge_updates") == 1)
         }
     }
 
     @Test("the audit stores the log-in next to the given name, and no role can set the log-in")
     func auditedLogIn() async throws {
-        try await Bench.withSchema { bench in
-            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+        try await ServerFixture.withSchema { servers in
+            let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin))
             _ = try await admin.run(
                 "INSERT INTO audit (operator, act, filter, items, because) VALUES ('somebody', 'note', '{}', 1, 'x')"
             )
@@ -182,8 +186,8 @@ struct DatabaseRoleTests {
                     """
                 )
             }
-            let logIns = try await bench.column("SELECT login FROM audit")
-            let own = try await bench.column("SELECT session_user::text")
+            let logIns = try await servers.column("SELECT login FROM audit")
+            let own = try await servers.column("SELECT session_user::text")
             await admin.close()
             #expect(logIns == own)
         }
@@ -191,8 +195,8 @@ struct DatabaseRoleTests {
 
     @Test("no role bypasses row-level security")
     func noBypass() async throws {
-        try await Bench.withSchema { bench in
-            let escaping = try await bench.count(
+        try await ServerFixture.withSchema { servers in
+            let escaping = try await servers.count(
                 "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'bellhop\\_%' AND (rolbypassrls OR rolsuper)"
             )
             #expect(escaping == 0)

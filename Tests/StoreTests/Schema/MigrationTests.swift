@@ -1,16 +1,16 @@
 import Foundation
+import IntegrationSupport
 import Postgres
 import ServiceRuntime
 import Settings
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 @Suite(
     "Migrations",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -44,9 +44,9 @@ struct MigrationTests {
 
     @Test("a migration that was edited after it was applied is rejected")
     func editedMigration() async throws {
-        try await Bench.withSchema { bench in
-            _ = try await bench.owner.run("UPDATE schema_migrations SET checksum = 'other' WHERE name = '0003_inbox'")
-            let migrator = Migrator(pool: bench.owner, namespace: bench.namespace)
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.owner.run("UPDATE schema_migrations SET checksum = 'other' WHERE name = '0003_inbox'")
+            let migrator = Migrator(pool: servers.owner, namespace: servers.namespace)
             guard case .diverged(let why) = try await migrator.check() else {
                 Issue.record("expected a divergence")
                 return
@@ -58,12 +58,12 @@ struct MigrationTests {
 
     @Test("a worker can check whether the schema is current but cannot change it")
     func workersRights() async throws {
-        try await Bench.withSchema { bench in
-            let status = try await Migrator(pool: bench.pool, namespace: bench.namespace).check()
+        try await ServerFixture.withSchema { servers in
+            let status = try await Migrator(pool: servers.pool, namespace: servers.namespace).check()
             #expect(status == .current)
             for forbidden in ["DROP TABLE inbox", "DELETE FROM schema_migrations"] {
                 await #expect {
-                    try await bench.pool.run(Statement(forbidden))
+                    try await servers.pool.run(Statement(forbidden))
                 } throws: { error in
                     (error as? PostgresError)?.sqlState == .privilegeMissing
                 }
@@ -73,21 +73,21 @@ struct MigrationTests {
 
     @Test("a run without pending migrations requires no right to create schemas")
     func nothingToMake() async throws {
-        try await Bench.withSchema { bench in
-            let outcome = try await Migrator(pool: bench.pool, namespace: bench.namespace).migrate()
+        try await ServerFixture.withSchema { servers in
+            let outcome = try await Migrator(pool: servers.pool, namespace: servers.namespace).migrate()
             #expect(outcome == .applied([]))
         }
     }
 
     @Test("an older program runs on a newer schema that admits it and is rejected by one that does not")
     func beside() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let expanding = Migration(
                 "9998_more",
                 Array("-- admits \(Migration.all.schemaNumber)\nALTER TABLE events ADD hue text;\n".utf8)
             )
-            let newer = Self.migrator(bench, [expanding])
-            let older = Migrator(pool: bench.pool, namespace: bench.namespace)
+            let newer = Self.migrator(servers, [expanding])
+            let older = Migrator(pool: servers.pool, namespace: servers.namespace)
             let before = try await newer.check()
             #expect(before == .pending(["9998_more"]))
             let outcome = try await newer.migrate()
@@ -96,12 +96,12 @@ struct MigrationTests {
             #expect(admitted == .ahead(["9998_more"]))
             let version = try await older.version()
             #expect(version == SchemaVersion(number: 9998, admits: Migration.all.schemaNumber))
-            let own = Migrator(pool: bench.owner, namespace: bench.namespace)
+            let own = Migrator(pool: servers.owner, namespace: servers.namespace)
             let again = try await own.migrate()
             #expect(again == .applied([]), "an older program has nothing to do there")
 
             let shrinking = Migration("9999_less", Array("ALTER TABLE events DROP hue;\n".utf8))
-            let newest = Self.migrator(bench, [expanding, shrinking])
+            let newest = Self.migrator(servers, [expanding, shrinking])
             let shrunk = try await newest.migrate()
             #expect(shrunk == .applied(["9999_less"]))
             let refused = try await older.check()
@@ -115,12 +115,12 @@ struct MigrationTests {
 
     @Test("a migration that running programs do not support waits for their end, and a supported one does not")
     func runningPrograms() async throws {
-        try await Bench.withSchema { bench in
-            let book = HeartbeatStore(pool: bench.pool)
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
             let own = Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7)
             try await book.announce(Heartbeat(own, catalogs: "c"))
             let shrinking = Migration("9999_less", Array("CREATE TABLE never_made (a int);\n".utf8))
-            let strict = Self.migrator(bench, [shrinking])
+            let strict = Self.migrator(servers, [shrinking])
             guard case .postponed(let why) = try await strict.migrate() else {
                 Issue.record("a worker of the former release runs")
                 return
@@ -136,24 +136,24 @@ struct MigrationTests {
             }
             #expect(draining.contains("(schema \(Migration.all.schemaNumber), draining) runs"), "\(draining)")
             let expanding = Migration("9998_more", Array("-- admits 6\nCREATE TABLE hues (a int);\n".utf8))
-            let mild = Self.migrator(bench, [expanding])
+            let mild = Self.migrator(servers, [expanding])
             let outcome = try await mild.migrate()
             #expect(outcome == .applied(["9998_more"]))
             try await book.leave("w")
-            let later = try await Self.migrator(bench, [expanding, shrinking]).migrate()
+            let later = try await Self.migrator(servers, [expanding, shrinking]).migrate()
             #expect(later == .applied(["9999_less"]))
         }
     }
 
     @Test("a migration that waits for a table repeatedly gives way to other sessions and finally gets it")
     func busyTable() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let expanding = Migration(
                 "9998_more",
                 Array("-- admits \(Migration.all.schemaNumber)\nALTER TABLE events ADD hue text;\n".utf8)
             )
-            let migrator = Self.migrator(bench, [expanding])
-            let holder = try Bench.makePool(setUp: bench.namespace.setUp(as: .worker))
+            let migrator = Self.migrator(servers, [expanding])
+            let holder = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .worker))
             let outcome = try await withThrowingTaskGroup(of: Migrator.Outcome?.self) { group in
                 let held = AsyncStream<Void>.makeStream()
                 group.addTask {
@@ -178,7 +178,7 @@ struct MigrationTests {
 
     @Test("an index is built without a transaction during writes, and again after an incomplete build")
     func gradual() async throws {
-        try await Bench.withSchema { bench in
+        try await ServerFixture.withSchema { servers in
             let text = """
                 -- admits 6
                 -- without a transaction
@@ -187,16 +187,16 @@ struct MigrationTests {
 
                 """
             let wrong = Migration("9998_index", Array((text + "SELECT 1 / 0;\n").utf8))
-            let migrator = Self.migrator(bench, [wrong])
+            let migrator = Self.migrator(servers, [wrong])
             await #expect(throws: PostgresError.self) { try await migrator.migrate() }
             let right = Migration("9998_index", Array(text.utf8))
-            let mended = Self.migrator(bench, [right])
+            let mended = Self.migrator(servers, [right])
             async let first = mended.migrate()
             async let second = mended.migrate()
             let outcomes = try await [first, second]
             #expect(outcomes.contains(.applied(["9998_index"])))
             #expect(outcomes.contains(.applied([])))
-            let valid = try await bench.count(
+            let valid = try await servers.count(
                 "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('events_by_hue') AND indisvalid"
             )
             #expect(valid == 1)
@@ -206,10 +206,10 @@ struct MigrationTests {
     /// Returns the migrator of a later release.
     ///
     /// An index that is built concurrently waits for every transaction of the database, including those of other tests.
-    private static func migrator(_ bench: Bench, _ next: [Migration]) -> Migrator {
+    private static func migrator(_ servers: ServerFixture, _ next: [Migration]) -> Migrator {
         Migrator(
-            pool: bench.owner.with(statementTimeout: LongestWait.duration),
-            namespace: bench.namespace,
+            pool: servers.owner.with(statementTimeout: LongestWait.duration),
+            namespace: servers.namespace,
             migrations: Migration.all + next
         )
     }
@@ -218,7 +218,7 @@ struct MigrationTests {
         _ body: (PostgresPool, Namespace) async throws -> Value
     ) async throws -> Value {
         let namespace = try #require(Namespace(Servers.uniqueName("m").replacingOccurrences(of: "-", with: "_")))
-        let pool = try Bench.makePool(setUp: [])
+        let pool = try ServerFixture.makePool(setUp: [])
         let result: Result<Value, any Error>
         do { result = .success(try await body(pool, namespace)) } catch { result = .failure(error) }
         _ = try? await pool.withConnection { (connection) throws(PostgresError) in

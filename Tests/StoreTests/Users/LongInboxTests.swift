@@ -1,15 +1,15 @@
 import BellhopRules
+import IntegrationSupport
 import Postgres
 import TestSupport
 import Testing
-import Workbench
 
 @testable import Store
 
 /// The cost of a page of a long inbox must not depend on the inbox's length.
 @Suite(
     "Long inboxes",
-    .inTurn,
+    .limitedConcurrency,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.ofTest)
 )
@@ -18,9 +18,9 @@ struct LongInboxTests {
 
     @Test("every statement of a signed-in user uses a key, even on tables without statistics")
     func byKey() async throws {
-        try await Self.withInbox(of: 0) { bench, pool in
+        try await Self.withInbox(of: 0) { servers, pool in
             try await Self.tour(UserStore(pool: pool))
-            let keys = try await Keys(in: bench)
+            let keys = try await Keys(in: servers)
             let looks = try await ServerPlans.looks(on: pool)
             #expect(looks.count > 20)
             for look in looks where !keys.suffice(for: look) {
@@ -31,14 +31,14 @@ struct LongInboxTests {
 
     @Test("a page of 100,000 notifications reads no more rows than one of 100, except the count of the newest")
     func fewRows() async throws {
-        try await Self.withInbox(of: 100_000) { bench, pool in
+        try await Self.withInbox(of: 100_000) { servers, pool in
             let users = UserStore(pool: pool)
             let reader = try #require(Self.reader)
             let first = try await users.page(InboxQuery(limit: 20), of: reader)
             let next = try #require(first.next)
-            let before = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+            let before = try await OtherUsers.rowsRead(servers, by: pool)["inbox"] ?? 0
             _ = try await users.page(InboxQuery(limit: 20, before: next), of: reader)
-            let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+            let after = try await OtherUsers.rowsRead(servers, by: pool)["inbox"] ?? 0
             #expect(first.items.count == 20)
             #expect(after - before < UserStore.reach + 200, "\(after - before) rows")
         }
@@ -115,15 +115,15 @@ struct LongInboxTests {
     /// Runs a body with `count` notifications of one user in the inbox.
     private static func withInbox(
         of count: Int,
-        _ body: (Bench, PostgresPool) async throws -> Void
+        _ body: (ServerFixture, PostgresPool) async throws -> Void
     ) async throws {
-        try await Bench.withSchema { bench in
-            try await Crowd.stopCounting(in: bench)
-            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api), size: 1)
+        try await ServerFixture.withSchema { servers in
+            try await OtherUsers.stopCounting(in: servers)
+            let pool = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api), size: 1)
             let result: Result<Void, any Error>
             do {
-                _ = try await bench.owner.run(insert, [.integer(Int64(count))])
-                try await body(bench, pool)
+                _ = try await servers.owner.run(insert, [.integer(Int64(count))])
+                try await body(servers, pool)
                 result = .success(())
             } catch {
                 result = .failure(error)

@@ -16,8 +16,8 @@ struct DailyCatalogTests {
     @Test("the texts are those of the reminder")
     func words() throws {
         let fields: JSONObject = ["title": "Water the plants", "body": ""]
-        #expect(try Happening.rendered("daily", "daily_reminder", fields).get().title == "Water the plants")
-        let rejection = try #require(try Happening.rendered("daily", "daily_reminder").failure)
+        #expect(try AppEvents.rendered("daily", "daily_reminder", fields).get().title == "Water the plants")
+        let rejection = try #require(try AppEvents.rendered("daily", "daily_reminder").failure)
         #expect(rejection.pointer.text == "/title")
     }
 

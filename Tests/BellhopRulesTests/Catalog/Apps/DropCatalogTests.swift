@@ -102,7 +102,7 @@ struct DropCatalogTests {
             "id": "e", "app": "drop", "eventType": .string(row.type), "to": ["user": "u"], "targetId": "tx_rem_1",
             "data": .object(row.data),
         ]
-        let rendered = try catalog.render(Messages.event(Messages.envelope(object)), language: nil).get()
+        let rendered = try catalog.render(SampleMessages.event(SampleMessages.envelope(object)), language: nil).get()
         #expect(rendered.title == row.title)
         #expect(rendered.body == row.body)
         #expect(rendered.link?.web == row.web)
@@ -130,8 +130,8 @@ struct DropCatalogTests {
     @Test("transactions have a link with the app's own scheme")
     func scheme() throws {
         let catalog = try #require(try Repository.drop().catalogs.first)
-        let object = Messages.changed(["eventType": "qr_payment", "body": "B", "targetId": "tx_rem_1"])
-        let rendered = try catalog.render(Messages.event(Messages.envelope(object)), language: nil).get()
+        let object = SampleMessages.changed(["eventType": "qr_payment", "body": "B", "targetId": "tx_rem_1"])
+        let rendered = try catalog.render(SampleMessages.event(SampleMessages.envelope(object)), language: nil).get()
         #expect(rendered.link?.scheme == "drop://transactions/tx_rem_1")
         #expect(rendered.link?.json["scheme"] == "drop://transactions/tx_rem_1")
     }

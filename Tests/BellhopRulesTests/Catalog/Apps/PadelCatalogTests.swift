@@ -48,7 +48,7 @@ struct PadelCatalogTests {
             "title": "Ny match i schemat", "body": "Tisdag 19:00 på PDL Center.", "route": "/schedule",
             "metadata": ["matchId": "uuid-or-string"], "sentAtIso": "2026-02-15T13:45:00.000Z",
         ]
-        let rendered = try Happening.rendered("padel", "scheduled_match_new", fields).get()
+        let rendered = try AppEvents.rendered("padel", "scheduled_match_new", fields).get()
         #expect(rendered.title == "Ny match i schemat")
         #expect(rendered.body == "Tisdag 19:00 på PDL Center.")
         #expect(rendered.link?.web == "/schedule")
@@ -58,7 +58,7 @@ struct PadelCatalogTests {
     @Test("a match can be described by its data alone, and has the same texts")
     func template() throws {
         let data: JSONObject = ["when": "Tisdag 19:00", "place": "PDL Center"]
-        let rendered = try Happening.rendered("padel", "scheduled_match_new", ["data": .object(data)]).get()
+        let rendered = try AppEvents.rendered("padel", "scheduled_match_new", ["data": .object(data)]).get()
         #expect(rendered.title == "Ny match i schemat")
         #expect(rendered.body == "Tisdag 19:00 på PDL Center.")
     }
@@ -71,7 +71,7 @@ struct PadelCatalogTests {
         ]
     )
     func routes(type: String, route: String) throws {
-        let rendered = try Happening.rendered("padel", type, ["title": "T", "body": "B"]).get()
+        let rendered = try AppEvents.rendered("padel", type, ["title": "T", "body": "B"]).get()
         #expect(rendered.link?.web == route)
         #expect(rendered.link?.mobile == route)
         #expect(rendered.reroutedFrom == nil)
@@ -80,7 +80,7 @@ struct PadelCatalogTests {
     @Test("the route /schema is rewritten to /schedule, and the rewrite is noted")
     func schema() throws {
         let fields: JSONObject = ["title": "T", "body": "B", "route": "/schema?week=7"]
-        let rendered = try Happening.rendered("padel", "scheduled_match_new", fields).get()
+        let rendered = try AppEvents.rendered("padel", "scheduled_match_new", fields).get()
         #expect(rendered.link?.web == "/schedule?week=7")
         #expect(rendered.link?.mobile == "/schedule?week=7")
         #expect(rendered.reroutedFrom == "/schema")

@@ -67,7 +67,7 @@ struct SafeCatalogTests {
     @Test("title and body are made from the payload", arguments: table.indices)
     func words(index: Int) throws {
         let row = Self.table[index]
-        let rendered = try Happening.rendered("safe", row.type, ["data": .object(row.payload)]).get()
+        let rendered = try AppEvents.rendered("safe", row.type, ["data": .object(row.payload)]).get()
         #expect(rendered.title == row.title)
         #expect(rendered.body == row.body)
         #expect(rendered.link?.web.hasPrefix("/safes/") == true)
@@ -133,7 +133,7 @@ struct SafeCatalogTests {
             var data = said
             data["chainId"] = "1"
             data["address"] = .string(Self.safe)
-            let rendered = try Happening.rendered("safe", type, ["data": .object(data)]).get()
+            let rendered = try AppEvents.rendered("safe", type, ["data": .object(data)]).get()
             #expect(rendered.title == title)
             #expect(rendered.body == "Safe 0x5aFE…eEEe on Ethereum")
         }
@@ -142,7 +142,7 @@ struct SafeCatalogTests {
     @Test("a payload without an amount is rejected with all its missing values")
     func missing() throws {
         let rejection = try #require(
-            try Happening.rendered("safe", "INCOMING_TOKEN", ["data": ["chainId": "1"]]).failure
+            try AppEvents.rendered("safe", "INCOMING_TOKEN", ["data": ["chainId": "1"]]).failure
         )
         #expect(rejection.pointer.text == "/data/token/decimals" || rejection.pointer.text == "/data/value")
         for name in ["/data/value", "/data/token/decimals", "/data/token/symbol", "/data/address"] {

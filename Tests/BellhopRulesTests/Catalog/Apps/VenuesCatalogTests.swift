@@ -13,14 +13,14 @@ struct VenuesCatalogTests {
     @Test("an offer is in the user's language")
     func words() throws {
         let fields: JSONObject = ["data": .object(Self.offer), "venueId": "42"]
-        let english = try Happening.rendered("venues", "opportunity", fields).get()
+        let english = try AppEvents.rendered("venues", "opportunity", fields).get()
         #expect(english.title == "Café Sør starts a sale")
         #expect(english.body == "Two for one until six")
         for language in ["nb", "nb-NO"] {
-            let norwegian = try Happening.rendered("venues", "opportunity", fields, language: language).get()
+            let norwegian = try AppEvents.rendered("venues", "opportunity", fields, language: language).get()
             #expect(norwegian.title == "Salg hos Café Sør")
         }
-        #expect(try Happening.rendered("venues", "opportunity", fields, language: "de").get().title == english.title)
+        #expect(try AppEvents.rendered("venues", "opportunity", fields, language: "de").get().title == english.title)
     }
 
     @Test(
@@ -31,10 +31,10 @@ struct VenuesCatalogTests {
         let words: JSONObject = ["title": "T", "body": "B"]
         var withVenue = words
         withVenue["venueId"] = "a/b?c"
-        let there = try #require(try Happening.rendered("venues", type, withVenue).get().link)
+        let there = try #require(try AppEvents.rendered("venues", type, withVenue).get().link)
         #expect(there.web == "/venues/a%2Fb%3Fc")
         #expect(there.mobile == "/venues/a%2Fb%3Fc")
-        #expect(try Happening.rendered("venues", type, words).get().link?.web == "/notifications")
+        #expect(try AppEvents.rendered("venues", type, words).get().link?.web == "/notifications")
     }
 
     @Test("offers use the bulk lane, are pushed with a sound, expire after a day, and are not gathered")

@@ -29,7 +29,7 @@ struct CatalogFuzzTests {
             let template = (0..<count).map { _ in Self.pieces.randomElement(using: &generator) ?? "" }.joined()
             let language = Self.languages.randomElement(using: &generator) ?? "en"
             let phrases: JSONObject = ["p": "[{a}]"]
-            if let fault = Sentence.fault(template, language: language, phrases: phrases) {
+            if let fault = TemplateSample.fault(template, language: language, phrases: phrases) {
                 #expect(!fault.isEmpty && fault.utf8.count < 400, "\(template)")
                 continue
             }
@@ -50,7 +50,7 @@ struct CatalogFuzzTests {
             let value = Self.values.randomElement(using: &generator) ?? .null
             data[name] = name == "b" ? ["c": value] : value
         }
-        switch try Sentence.render(template, data, language: language, phrases: phrases) {
+        switch try TemplateSample.render(template, data, language: language, phrases: phrases) {
         case .success: break
         case .failure(let rejection):
             #expect(rejection.pointer.text.hasPrefix("/"), "\(template)")

@@ -118,7 +118,7 @@ struct PolicyTests {
         let forever = try #require(try load().types.first)
         let arrival = try #require(Timestamp(validating: "2026-03-01T10:00:00Z"))
         func expiry(_ fields: JSONObject, _ type: CatalogType) throws -> String? {
-            try type.expiry(of: Happening.event("daily", "daily_reminder", fields), arrival: arrival)?.description
+            try type.expiry(of: AppEvents.event("daily", "daily_reminder", fields), arrival: arrival)?.description
         }
         #expect(try expiry([:], type) == Timestamp(validating: "2026-03-01T12:00:00Z")?.description)
         let sent: JSONObject = ["sentAtIso": "2026-03-01T09:30:00Z"]

@@ -10,7 +10,7 @@ struct AmountTests {
         ("123456789012345678901234567890", "18", "123,456,789,012.34567890123456789"),
         ("-1500000000000000000", "18", "-1.5"), ("1000000", "6", "1"), ("999", "0", "999"),
         ("1234567", "0", "1,234,567"),
-        (.number(JSONNumber(2_500_000)), "6", "2.5"), (Sentence.number("1e3"), "2", "10"), ("1e3", "2", "10"),
+        (.number(JSONNumber(2_500_000)), "6", "2.5"), (TemplateSample.number("1e3"), "2", "10"), ("1e3", "2", "10"),
         ("10.00", "1", "1"),
         ("00012", "1", "1.2"), ("-0", "3", "0"),
         // A maximum number of decimals: cut off and not rounded, and never zero for a nonzero amount.
@@ -25,17 +25,18 @@ struct AmountTests {
     @Test("the decimal point is moved, groups are separated, and trailing zeros are removed", arguments: table.indices)
     func shifted(index: Int) throws {
         let row = Self.table[index]
-        let words = try Sentence.render("{v, units, \(row.form)}", ["v": row.value]).get()
+        let words = try TemplateSample.render("{v, units, \(row.form)}", ["v": row.value]).get()
         #expect(words == row.words, "\(row.form)")
     }
 
     @Test("the number of decimals may be a value of the event")
     func decimals() throws {
         let template = "{v, units, token.decimals, 2} {token.symbol}"
-        for decimals in [6, "6", Sentence.number("6.0"), "06"] as [JSONValue] {
+        for decimals in [6, "6", TemplateSample.number("6.0"), "06"] as [JSONValue] {
             let token: JSONObject = ["decimals": decimals, "symbol": "USDC"]
             #expect(
-                try Sentence.render(template, ["v": "1234567890", "token": .object(token)]).get() == "1,234.56 USDC"
+                try TemplateSample.render(template, ["v": "1234567890", "token": .object(token)]).get()
+                    == "1,234.56 USDC"
             )
         }
     }
@@ -49,11 +50,11 @@ struct AmountTests {
             ("xx", "-1,234,567.5"),
         ]
         for (language, words) in table {
-            #expect(try Sentence.render("{v, units, 1}", ["v": "-12345675"], language: language).get() == words)
+            #expect(try TemplateSample.render("{v, units, 1}", ["v": "-12345675"], language: language).get() == words)
         }
-        #expect(try Sentence.render("{v, number}", ["v": 1234], language: "es").get() == "1234")
-        #expect(try Sentence.render("{v, number}", ["v": 12345], language: "es").get() == "12.345")
-        #expect(try Sentence.render("{v, number}", ["v": 1234], language: "nb").get() == "1\u{A0}234")
+        #expect(try TemplateSample.render("{v, number}", ["v": 1234], language: "es").get() == "1234")
+        #expect(try TemplateSample.render("{v, number}", ["v": 12345], language: "es").get() == "12.345")
+        #expect(try TemplateSample.render("{v, number}", ["v": 1234], language: "nb").get() == "1\u{A0}234")
     }
 
     /// Repeated schoolbook division of a decimal text by ten, which shares no code with the tested target.
@@ -83,13 +84,13 @@ struct AmountTests {
             let digits = String((0..<length).map { _ in "0001234567899".randomElement(using: &generator) ?? "0" })
             let places = Int.random(in: 0...40, using: &generator)
             let (whole, fraction) = oracle(digits, places)
-            let exact = try Sentence.render("{v, units, \(places)}", ["v": .string(digits)]).get()
+            let exact = try TemplateSample.render("{v, units, \(places)}", ["v": .string(digits)]).get()
             let plain = exact.filter { $0 != "," }
             #expect(plain == (fraction.isEmpty ? whole : "\(whole).\(fraction)"), "\(digits) \(places)")
             let groups = exact.prefix { $0 != "." }.split(separator: ",", omittingEmptySubsequences: false)
             #expect((1...3).contains(groups[0].count) && groups.dropFirst().allSatisfy { $0.count == 3 }, "\(exact)")
             let longest = Int.random(in: 0...20, using: &generator)
-            let cut = try Sentence.render("{v, units, \(places), \(longest)}", ["v": .string(digits)]).get()
+            let cut = try TemplateSample.render("{v, units, \(places), \(longest)}", ["v": .string(digits)]).get()
             let isNothing = digits.allSatisfy { $0 == "0" }
             #expect(isNothing == cut.allSatisfy { "0.".contains($0) }, "\(digits) \(places) \(longest): \(cut)")
             #expect(plain.hasPrefix(cut.filter { $0 != "," }) || isNothing, "\(cut) is no beginning of \(exact)")
@@ -99,7 +100,7 @@ struct AmountTests {
     @Test("a number of an event's maximum length is rejected for its length, without further effects")
     func endless() throws {
         let digits = JSONValue.string(String(repeating: "9", count: 200_000))
-        let rejection = try #require(try Sentence.render("{v, units, 18}", ["v": digits]).failure)
+        let rejection = try #require(try TemplateSample.render("{v, units, 18}", ["v": digits]).failure)
         #expect(rejection.pointer.text == "/data")
         #expect(rejection.message.contains("longer than"))
     }

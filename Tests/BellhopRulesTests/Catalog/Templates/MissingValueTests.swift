@@ -21,7 +21,7 @@ struct MissingValueTests {
             "{v, units, 18}", ["v": "1.5"], "/data/v",
             "a whole number (or a string with one) here, found a different string"
         ),
-        ("{v, units, 18}", ["v": Sentence.number("0.5")], "/data/v", "a whole number"),
+        ("{v, units, 18}", ["v": TemplateSample.number("0.5")], "/data/v", "a whole number"),
         ("{v, units, d}", ["v": 1], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": 256], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": -1], "/data/d", "0 to 255"),
@@ -35,7 +35,7 @@ struct MissingValueTests {
     @Test("a missing or unusable value rejects the event", arguments: table.indices)
     func refused(index: Int) throws {
         let row = Self.table[index]
-        let rejection = try #require(try Sentence.render(row.template, row.data).failure, "\(row.template)")
+        let rejection = try #require(try TemplateSample.render(row.template, row.data).failure, "\(row.template)")
         #expect(rejection.reason == .invalidField)
         #expect(rejection.pointer.text == row.pointer)
         #expect(rejection.message.contains(row.part), "\(rejection.message)")
@@ -44,7 +44,7 @@ struct MissingValueTests {
     @Test("all missing values are named together, each once, including those of a choice without its value")
     func all() throws {
         let template = "{a} {b} {n, plural, one {{c}} other {{d}}} {a} {ok} {v, units, e}"
-        let rejection = try #require(try Sentence.render(template, ["ok": 1]).failure)
+        let rejection = try #require(try TemplateSample.render(template, ["ok": 1]).failure)
         #expect(rejection.pointer.text == "/data/a")
         let named =
             "/data/a (found no value), /data/b (found no value), /data/n (found no value), /data/d (found no value)"
@@ -54,7 +54,7 @@ struct MissingValueTests {
     @Test("the values of unused choices are not needed")
     func lazily() throws {
         let template = "{k, select, a {A} other {{b}}}{n, plural, =0 {} other {{c}}}"
-        #expect(try Sentence.render(template, ["k": "a", "n": 0]).get() == "A")
+        #expect(try TemplateSample.render(template, ["k": "a", "n": 0]).get() == "A")
     }
 
     @Test("title and body are checked together, and the message stays short and without content")
@@ -68,7 +68,7 @@ struct MissingValueTests {
         let body: JSONObject = [
             "id": "e", "app": "a", "eventType": "t", "to": ["user": "u"], "data": ["secret": ["hush"]],
         ]
-        guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(body)).get() else {
+        guard case .event(let event) = try SubmissionParser(set).parse(SampleMessages.envelope(body)).get() else {
             Issue.record("this is not an event")
             return
         }

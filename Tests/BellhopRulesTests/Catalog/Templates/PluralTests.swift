@@ -75,14 +75,15 @@ struct PluralTests {
         for (category, numbers) in samples {
             for number in numbers.split(separator: " ") {
                 for value in [JSONValue.string(String(number)), .string("-\(number)")] {
-                    let words = try Sentence.render("{n, plural, \(texts)}", ["n": value], language: language).get()
+                    let words = try TemplateSample.render("{n, plural, \(texts)}", ["n": value], language: language)
+                        .get()
                     #expect(words == category, "\(language) \(number)")
                 }
             }
         }
         let unknown = Set(["zero", "one", "two", "few", "many"]).subtracting(categories)
         for category in unknown {
-            let fault = Sentence.fault("{n, plural, \(category) {} other {}}", language: language)
+            let fault = TemplateSample.fault("{n, plural, \(category) {} other {}}", language: language)
             #expect(fault?.contains("\(language) has no plural category of this name") == true, "\(category)")
         }
     }
@@ -91,14 +92,14 @@ struct PluralTests {
     func regions() throws {
         for language in ["pl-PL", "de-CH", "sr-Latn-RS", "xx", "tlh"] {
             let template = "{n, plural, one {one} other {other}}"
-            #expect(try Sentence.render(template, ["n": 1], language: language).get() == "one")
+            #expect(try TemplateSample.render(template, ["n": 1], language: language).get() == "one")
         }
-        #expect(Sentence.fault("{n, plural, few {} other {}}", language: "pl-PL") == nil)
-        #expect(Sentence.fault("{n, plural, few {} other {}}", language: "xx") != nil)
+        #expect(TemplateSample.fault("{n, plural, few {} other {}}", language: "pl-PL") == nil)
+        #expect(TemplateSample.fault("{n, plural, few {} other {}}", language: "xx") != nil)
     }
 
     @Test("an absent category is replaced by other")
     func absent() throws {
-        #expect(try Sentence.render("{n, plural, one {a} other {b}}", ["n": 3], language: "pl").get() == "b")
+        #expect(try TemplateSample.render("{n, plural, one {a} other {b}}", ["n": 3], language: "pl").get() == "b")
     }
 }

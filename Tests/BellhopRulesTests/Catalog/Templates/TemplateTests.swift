@@ -13,11 +13,11 @@ struct TemplateTests {
         ("{n, plural, one {# day} other {# days}}", ["n": 1], "1 day"),
         ("{n, plural, one {# day} other {# days}}", ["n": 0], "0 days"),
         ("{n,plural,one{# day}other{# days}}", ["n": "12345"], "12,345 days"),
-        ("{n, plural, one {# day} other {# days}}", ["n": Sentence.number("1.0")], "1.0 days"),
+        ("{n, plural, one {# day} other {# days}}", ["n": TemplateSample.number("1.0")], "1.0 days"),
         ("{n, plural, one {# day} other {# days}}", ["n": -1], "-1 day"),
         ("{n, plural,\n =0 {none}\n =1 {the one}\n other {#}\n}", ["n": 0], "none"),
         ("{n, plural, =0 {none} =1 {the one} other {#}}", ["n": "1.00"], "the one"),
-        ("{n, plural, =1000 {a lot} other {#}}", ["n": Sentence.number("1e3")], "a lot"),
+        ("{n, plural, =1000 {a lot} other {#}}", ["n": TemplateSample.number("1e3")], "a lot"),
         ("{n, plural, other {}}!", ["n": 5], "!"), ("{n, plural, other {'{'#'#''}'}}", ["n": 5], "{5#}"),
         ("{n, plural, other {{who}: #}}", ["n": 5, "who": "me"], "me: 5"),
         (
@@ -36,12 +36,12 @@ struct TemplateTests {
         ("{k, select, true {yes} other {no}}", ["k": false], "no"),
         ("{k, select, other {}}", ["k": "other"], ""), ("{k, select, in-app {I} other {B}}", ["k": "in-app"], "I"),
         // number
-        ("{n, number}", ["n": Sentence.number("1234567.50")], "1,234,567.50"),
+        ("{n, number}", ["n": TemplateSample.number("1234567.50")], "1,234,567.50"),
         ("{n, number}", ["n": "1234567.50"], "1,234,567.50"),
-        ("{n, number}", ["n": 999], "999"), ("{n, number}", ["n": Sentence.number("-0.0")], "0.0"),
+        ("{n, number}", ["n": 999], "999"), ("{n, number}", ["n": TemplateSample.number("-0.0")], "0.0"),
         ("{n, number}", ["n": "-0"], "0"),
         ("{n, number}", ["n": "007"], "7"), ("{n, number}", ["n": "1e-3"], "0.001"),
-        ("{n, number}", ["n": Sentence.number("1e6")], "1,000,000"),
+        ("{n, number}", ["n": TemplateSample.number("1e6")], "1,000,000"),
         // short
         ("{a, short}", ["a": address], "0x1234…5678"), ("{a, short}", ["a": "0x12345678"], "0x12345678"),
         ("{a, short}", ["a": "123456789012"], "123456789012"), ("{a, short}", ["a": "1234567890123"], "123456…0123"),
@@ -51,7 +51,7 @@ struct TemplateTests {
     @Test("each form gives the expected text", arguments: table.indices)
     func forms(index: Int) throws {
         let row = Self.table[index]
-        #expect(try Sentence.render(row.template, row.data).get() == row.words, "\(row.template)")
+        #expect(try TemplateSample.render(row.template, row.data).get() == row.words, "\(row.template)")
     }
 
     static let faults: [(template: String, part: String)] = [
@@ -79,14 +79,14 @@ struct TemplateTests {
     @Test("an unreadable template is a fault with its place", arguments: faults.indices)
     func unreadable(index: Int) throws {
         let (template, part) = Self.faults[index]
-        let message = try #require(Sentence.fault(template), "\(template) was read")
+        let message = try #require(TemplateSample.fault(template), "\(template) was read")
         #expect(message.contains(part), "\(template): \(message)")
     }
 
     @Test("a fault counts characters from one")
     func place() {
-        #expect(Sentence.fault("åå {n, plural, one {x}}")?.hasSuffix("(at character 24)") == true)
-        #expect(Sentence.fault("åå {b c}")?.hasSuffix("(at character 4)") == true)
+        #expect(TemplateSample.fault("åå {n, plural, one {x}}")?.hasSuffix("(at character 24)") == true)
+        #expect(TemplateSample.fault("åå {b c}")?.hasSuffix("(at character 4)") == true)
     }
 
     @Test("nested texts and pieces have limits")
@@ -94,11 +94,11 @@ struct TemplateTests {
         func nested(_ levels: Int) -> String {
             (0..<levels).reduce("x") { text, _ in "{k, select, other {\(text)}}" }
         }
-        #expect(Sentence.fault(nested(5)) == nil)
-        #expect(Sentence.fault(nested(6))?.contains("more than 5 texts inside one another") == true)
-        #expect(Sentence.fault(nested(5000))?.contains("longer than 16384 bytes") == true)
-        #expect(Sentence.fault(String(repeating: "{a}", count: 1000)) == nil)
-        #expect(Sentence.fault(String(repeating: "{a}", count: 1001))?.contains("more than 1000 pieces") == true)
+        #expect(TemplateSample.fault(nested(5)) == nil)
+        #expect(TemplateSample.fault(nested(6))?.contains("more than 5 texts inside one another") == true)
+        #expect(TemplateSample.fault(nested(5000))?.contains("longer than 16384 bytes") == true)
+        #expect(TemplateSample.fault(String(repeating: "{a}", count: 1000)) == nil)
+        #expect(TemplateSample.fault(String(repeating: "{a}", count: 1001))?.contains("more than 1000 pieces") == true)
     }
 
     @Test("phrases are shared, and may use those above them")
@@ -106,11 +106,11 @@ struct TemplateTests {
         let phrases: JSONObject = [
             "chain": "{id, select, 1 {Ethereum} other {chain {id}}}", "place": "on {chain, phrase}",
         ]
-        #expect(try Sentence.render("{place, phrase}!", ["id": "1"], phrases: phrases).get() == "on Ethereum!")
-        #expect(try Sentence.render("{ chain , phrase }", ["id": 5], phrases: phrases).get() == "chain 5")
+        #expect(try TemplateSample.render("{place, phrase}!", ["id": "1"], phrases: phrases).get() == "on Ethereum!")
+        #expect(try TemplateSample.render("{ chain , phrase }", ["id": 5], phrases: phrases).get() == "chain 5")
         let upsideDown: JSONObject = ["a": "{b, phrase}", "b": "x"]
-        #expect(Sentence.fault("x", phrases: upsideDown) == "no phrase of this name stands above; there is none")
-        #expect(Sentence.fault("{c, phrase}", phrases: phrases)?.hasSuffix("known are chain, place") == true)
+        #expect(TemplateSample.fault("x", phrases: upsideDown) == "no phrase of this name stands above; there is none")
+        #expect(TemplateSample.fault("{c, phrase}", phrases: phrases)?.hasSuffix("known are chain, place") == true)
     }
 
     @Test("the growth of phrases is limited")
@@ -119,12 +119,12 @@ struct TemplateTests {
         for level in 1...6 {
             wide.append(("p\(level)", .string(String(repeating: "{p\(level - 1), phrase}", count: 10))))
         }
-        #expect(Sentence.fault("x", phrases: JSONObject(wide))?.contains("more than 1000 pieces") == true)
+        #expect(TemplateSample.fault("x", phrases: JSONObject(wide))?.contains("more than 1000 pieces") == true)
         var deep: [(String, JSONValue)] = [("p0", "{a}")]
         for level in 1...6 {
             deep.append(("p\(level)", .string("{k, select, other {{p\(level - 1), phrase}}}")))
         }
-        #expect(Sentence.fault("x", phrases: JSONObject(deep))?.contains("texts inside one another") == true)
+        #expect(TemplateSample.fault("x", phrases: JSONObject(deep))?.contains("texts inside one another") == true)
     }
 
     @Test(
@@ -134,8 +134,11 @@ struct TemplateTests {
         ]
     )
     func untouched(text: String) throws {
-        let rendered = try Sentence.render("\(text) {a} {n, plural, other {\(text)#}}", ["a": .string(text), "n": 1])
-            .get()
+        let rendered = try TemplateSample.render(
+            "\(text) {a} {n, plural, other {\(text)#}}",
+            ["a": .string(text), "n": 1]
+        )
+        .get()
         #expect(Array(rendered.utf8) == Array("\(text) \(text) \(text)1".utf8))
     }
 }

@@ -1,0 +1,66 @@
+import AMQP
+import CommandLineSupport
+import IntegrationSupport
+import Operations
+import Settings
+import TestSupport
+import Testing
+
+@Suite(
+    "Stalled replays",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
+struct StalledReplayTests {
+    /// Returns the explanation of the replay for an address of the broker.
+    private static func words(on servers: ServerFixture, broker: String?) async throws -> String {
+        try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+            var environment = prompt.environment
+            environment["BELLHOP_AMQP_URL"] = broker
+            let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
+            let zones = ZoneLibrary(environment: environment)
+            let context = OperationsContext(configuration: configuration, pool: servers.pool, zones: zones)
+            return await ReplayOperations(context).standstillReason()
+        }
+    }
+
+    @Test("the explanation without the broker does not advise starting a scheduler that may be running")
+    func noBroker() async throws {
+        try await ServerFixture.withSchema { servers in
+            let away = try await Self.words(on: servers, broker: "amqp://127.0.0.1:1")
+            #expect(away.hasPrefix("It waits for the broker, which cannot be reached: "))
+            #expect(away.contains("schedulers cannot be counted"))
+            #expect(!away.contains("start one"))
+            let unknown = try await Self.words(on: servers, broker: nil)
+            #expect(unknown.contains("no scheduler is running, or it cannot reach the broker"))
+        }
+    }
+
+    @Test("the explanation with the broker states whether a scheduler is running")
+    func broker() async throws {
+        try await ServerFixture.withTopology { servers in
+            let url = Servers.amqpURL
+            let idle = try await Self.words(on: servers, broker: url)
+            #expect(idle == "The replay is not running: no scheduler is running; start one (bellhop scheduler).")
+            let consumer = Consumer(
+                ConsumerOptions(
+                    broker: try servers.broker,
+                    name: "test",
+                    subscriptions: [.init(queue: servers.names.dead, prefetch: 1)]
+                )
+            )
+            consumer.start()
+            var busy = ""
+            for _ in 0..<1_000 where !busy.hasPrefix("A scheduler is running") {
+                busy = try await Self.words(on: servers, broker: url)
+            }
+            await consumer.close()
+            #expect(busy == "A scheduler is running and has not started it; see its log.")
+        }
+        try await ServerFixture.withSchema { servers in
+            let none = try await Self.words(on: servers, broker: Servers.amqpURL)
+            #expect(none.contains("run bellhop topology apply"))
+        }
+    }
+}
