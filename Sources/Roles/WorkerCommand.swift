@@ -47,24 +47,19 @@ package enum WorkerCommand: Command {
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
         let store = WorkerStore(pool: process.pool, lease: process.setup.policy.lease)
-        let breakers = CircuitBreakers(
-            store: store,
-            time: process.time,
-            logger: process.logger,
-            metrics: process.metrics
+        let outlets = Outlets(
+            senders.senders,
+            mail: senders.emailSenders,
+            prefetch: prefetch(configuration),
+            context: .init(store: store, logger: process.logger, metrics: process.metrics, time: process.time)
         )
         // Holds and reached devices must be known before anything is sent.
-        try await breakers.load()
+        try await outlets.load()
         let tools = WorkerContext(
             store: store,
             publisher: publisher,
             names: names,
-            senders: OutletDirectory(
-                senders.senders,
-                mail: senders.emailSenders,
-                prefetch: prefetch(configuration)
-            ),
-            breakers: breakers,
+            outlets: outlets,
             policy: process.setup.policy
         )
         let herald = process.herald()
@@ -90,7 +85,7 @@ package enum WorkerCommand: Command {
         let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.whatIsWrong } }
         let ending = await process.run(
             workers + [
-                receipts, BreakerRefresher(breakers), intake.puller(for: lanes), intake.report,
+                receipts, OutletRefresher(outlets), intake.puller(for: lanes), intake.report,
                 process.reload(of: source), ClockDuty(process.clocks, endingAfter: ClockDuty.patience),
                 intake.rollCall(
                     process.identity,

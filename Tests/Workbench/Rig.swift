@@ -14,8 +14,8 @@ package struct Rig: Sendable {
     package let bench: Bench
     package let publisher: Publisher
     package let metrics = MetricsRegistry()
-    /// The worker's breakers.
-    package let breakers: CircuitBreakers
+    /// The worker's outlets.
+    package let outlets: Outlets
     private let store: WorkerStore
     private let outfit: Outfit
     private let drain = DrainSignal()
@@ -63,7 +63,12 @@ package struct Rig: Sendable {
             firstPause: .milliseconds(500),
             usersPerPage: outfit.usersPerPage
         )
-        breakers = CircuitBreakers(store: store, logger: Self.logger, metrics: metrics)
+        outlets = Outlets(
+            outfit.senders,
+            mail: outfit.mail,
+            prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024],
+            context: .init(store: store, logger: Self.logger, metrics: metrics)
+        )
     }
 
     /// The lease, as in production, so that no claim ends because the machine is slow.
@@ -83,8 +88,8 @@ package struct Rig: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
         let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
-        try await rig.breakers.load()
-        let watch = BreakerRefresher(rig.breakers, interval: .milliseconds(200))
+        try await rig.outlets.load()
+        let watch = OutletRefresher(rig.outlets, interval: .milliseconds(200))
         let tools = rig.tools
         let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
         let clerks: [any Service] = outfit.hasClerk ? [try rig.clerk()] : []
@@ -128,12 +133,7 @@ package struct Rig: Sendable {
             store: store,
             publisher: publisher,
             names: bench.names,
-            senders: OutletDirectory(
-                outfit.senders,
-                mail: outfit.mail,
-                prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]
-            ),
-            breakers: breakers,
+            outlets: outlets,
             policy: policy
         )
     }

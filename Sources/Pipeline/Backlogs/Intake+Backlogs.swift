@@ -5,12 +5,11 @@ extension Intake {
     package func puller(for lanes: [Lane], every interval: Duration = .seconds(1)) -> BacklogPuller {
         BacklogPuller(
             store: tools.store,
-            backlogs: tools.backlogs,
-            breakers: tools.breakers,
-            carrier: PulledDeliverySender(
+            outlets: tools.outlets,
+            sender: PulledDeliverySender(
                 catalogs: catalogs,
                 zones: zones,
-                senders: tools.senders,
+                outlets: tools.outlets.keys,
                 resumption: resumption,
                 dispatcher: dispatcher,
                 settler: settler,

@@ -10,7 +10,8 @@ import Store
 struct PulledDeliverySender: Sendable {
     let catalogs: CatalogSource
     let zones: ZoneLibrary
-    let senders: OutletDirectory
+    /// The outlets that are configured.
+    let outlets: Set<OutletKey>
     let resumption: ResumeStage
     let dispatcher: Dispatcher
     let settler: Settler
@@ -48,11 +49,6 @@ struct PulledDeliverySender: Sendable {
         }
     }
 
-    /// The outlets that this worker can use.
-    var outlets: [OutletKey] { senders.keys }
-
-    func serves(_ key: BacklogKey) -> Bool { senders.outlet(OutletKey(key)) != nil }
-
     /// The part of a load that is about to be sent.
     struct Ready: Sendable {
         fileprivate let batch: Batch
@@ -77,9 +73,9 @@ struct PulledDeliverySender: Sendable {
     func prepare(_ load: PulledBatch, _ shift: Shift) async -> Ready? {
         let lane = load.place.priority.lane
         let batch = Batch(carrying: load.claim, lane: lane, shift.drain, shift.asides, context)
-        let decider = Decider(catalogs: catalogs.current, senders: senders, zones: zones, now: batch.now)
+        let decider = Decider(catalogs: catalogs.current, outlets: outlets, zones: zones, now: batch.now)
         guard let (work, stuck) = await resumption.decide(load.lines, under: load.lease, decider, batch) else {
-            dispatcher.give(back: load.places)
+            load.places.giveBack()
             return nil
         }
         let isOwn = { (shipment: OutgoingDelivery) in load.place.key.isOf(shipment) }

@@ -26,8 +26,8 @@ struct BatchLoop: Sendable {
 
     /// Processes one batch.
     ///
-    /// It leaves the gate when others may enter, and sets waiting work aside.
-    typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, DetachedWork) async -> Void
+    /// It leaves the limiter when others may enter, and sets waiting work aside.
+    typealias Work = @Sendable (_ batch: [IncomingMessage], ConcurrencyLimiter, DetachedWork) async -> Void
 
     func run(until drain: DrainSignal, _ work: @escaping Work) async {
         await clocks?.hold(until: drain)
@@ -39,7 +39,7 @@ struct BatchLoop: Sendable {
                 group.addTask { [stuck, consumer] in
                     await stuck.run(
                         until: drain,
-                        { message, gate in await work([message], gate, asides) },
+                        { message, limiter in await work([message], limiter, asides) },
                         release: consumer.release
                     )
                 }
@@ -52,7 +52,7 @@ struct BatchLoop: Sendable {
     }
 
     private func takeBatches(until drain: DrainSignal, _ asides: DetachedWork, _ work: @escaping Work) async {
-        let gate = Gate(places: batchesAtOnce)
+        let limiter = ConcurrencyLimiter(places: batchesAtOnce)
         await withDiscardingTaskGroup { group in
             group.addTask { [consumer, stuck] in
                 await drain.wait()
@@ -60,7 +60,7 @@ struct BatchLoop: Sendable {
                 stuck.open()
             }
             while true {
-                await gate.enter()
+                await limiter.enter()
                 await asides.room()
                 await stuck.room()
                 guard let messages = await consumer.next(atMost: batch, bytes: Self.batchBytes) else { break }
@@ -68,9 +68,9 @@ struct BatchLoop: Sendable {
                 // A drain returns these messages, which were not started, with the end of the connection.
                 if drain.isDraining || Task.isCancelled, let clocks, clocks.verdict != .agree { break }
                 arrived(messages)
-                group.addTask { await work(messages, gate, asides) }
+                group.addTask { await work(messages, limiter, asides) }
             }
-            gate.leave()
+            limiter.leave()
         }
     }
 }

@@ -40,7 +40,8 @@ extension Decider {
 
     private func showsNumber(_ device: Device, _ app: AppID, _ catalog: Catalog) -> Bool {
         catalog.badgePlatforms.contains(device.platform) && Self.silentPlatforms.contains(device.platform)
-            && device.permission != .denied && catalog.uses(device.provider) && senders.serves(app, device.provider)
+            && device.permission != .denied && catalog.uses(device.provider)
+            && outlets.contains(OutletKey(app: app, provider: device.provider))
     }
 }
 

@@ -33,28 +33,28 @@ package struct BacklogAgeDuty: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        var seen: Set<Outlet> = []
+        var seen: Set<Labels> = []
         await loop.run(until: drain) {
             try await measure(&seen)
             return .later
         }
     }
 
-    private struct Outlet: Hashable {
+    private struct Labels: Hashable {
         let app: String
         let provider: String
     }
 
-    private func measure(_ seen: inout Set<Outlet>) async throws(StoreError) {
+    private func measure(_ seen: inout Set<Labels>) async throws(StoreError) {
         let found = try await BacklogAges(of: tools.pool)
         for priority in Priority.allCases {
             overdue.with(priority.lane.rawValue).set(found.overdue[priority] ?? 0)
         }
         let known = Set(catalogs.current.catalogs.map(\.app))
-        var ages: [Outlet: Double] = [:]
+        var ages: [Labels: Double] = [:]
         for backlog in found.backlogs {
             guard let part = OutletScope(backlog.name), known.contains(part.app) else { continue }
-            let outlet = Outlet(app: part.app.text, provider: part.provider)
+            let outlet = Labels(app: part.app.text, provider: part.provider)
             ages[outlet] = max(backlog.age, ages[outlet] ?? 0)
         }
         // A backlog that is empty now has the value zero, not its previous value.

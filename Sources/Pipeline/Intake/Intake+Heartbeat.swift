@@ -21,10 +21,10 @@ extension Intake {
             interval: interval,
             hindrance: hindrance
         ) { report in
-            (report.troubles, report.takings) = tools.breakers.streaks.current(at: context.time.timestamp)
+            (report.troubles, report.takings) = tools.outlets.streaks(at: context.time.timestamp)
             report.figures = figures?.current ?? [:]
             let seconds = max(1, Int(interval.components.seconds))
-            for (key, count) in tools.backlogs.takePulls() { report.pulls[key.text] = count / seconds }
+            for (key, count) in tools.outlets.takePulls() { report.pulls[key.text] = count / seconds }
         }
     }
 }

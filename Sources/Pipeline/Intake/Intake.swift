@@ -44,7 +44,7 @@ package struct Intake: Sendable {
             store: tools.store,
             ladder: tools.policy.ladder,
             time: context.time,
-            brakes: tools.breakers.brakes
+            holds: tools.outlets.holds
         )
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
@@ -54,7 +54,7 @@ package struct Intake: Sendable {
     }
 
     /// The operators' holds.
-    var brakes: ActiveHolds { tools.breakers.brakes }
+    var holds: ActiveHolds { tools.outlets.holds }
 
     /// Runs the first half: stores everything that must be in the database.
     func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
@@ -141,7 +141,7 @@ package struct Intake: Sendable {
 
     /// Returns a decider with the active catalogues.
     func decider(at now: Timestamp) -> Decider {
-        Decider(catalogs: catalogs.current, senders: tools.senders, zones: zones, now: now)
+        Decider(catalogs: catalogs.current, outlets: tools.outlets.keys, zones: zones, now: now)
     }
 
     // MARK: - The steps

@@ -96,8 +96,8 @@ package struct LaneWorker: Service {
         await withDiscardingTaskGroup { group in
             if let canary { group.addTask { await sing(canary, until: drain) } }
             group.addTask(priority: priority) {
-                await intake.brakes.sending {
-                    await loop.run(until: drain) { batch, gate, asides in
+                await intake.holds.sending {
+                    await loop.run(until: drain) { batch, limiter, asides in
                         let shift = Batch.Shift(
                             lane: lane,
                             drain: drain,
@@ -108,7 +108,7 @@ package struct LaneWorker: Service {
                             },
                             giveBack: stuck.add
                         )
-                        await process(batch, gate, shift)
+                        await process(batch, limiter, shift)
                     }
                 }
             }
@@ -136,14 +136,14 @@ package struct LaneWorker: Service {
     /// lane down.
     ///
     /// The groups are stored in turn. They are sent concurrently, because each has a lease that does not wait.
-    private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Batch.Shift) async {
+    private func process(_ batch: [IncomingMessage], _ limiter: ConcurrencyLimiter, _ shift: Batch.Shift) async {
         var batch = batch
         let canaries = takeCanaries(of: &batch)
         var stored: [StoredBatch] = []
         for company in PoisonMessageIsolation.of(batch.map(\.deliveryCount)) {
             stored.append(await intake.store(company.map { batch[$0] }, shift))
         }
-        gate.leave()
+        limiter.leave()
         await withDiscardingTaskGroup { group in
             if let canary, !canaries.isEmpty {
                 group.addTask {

@@ -4,16 +4,16 @@ import BellhopRules
 ///
 /// A page is as much work as hundreds of other messages. While its pushes are in flight, it occupies no place here.
 struct PageConcurrencyLimiter: Sendable {
-    private let gates: [Lane: Gate]
+    private let limiters: [Lane: ConcurrencyLimiter]
 
     init(atOnce: Int = 2) {
-        gates = Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, Gate(places: atOnce)) })
+        limiters = Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, ConcurrencyLimiter(places: atOnce)) })
     }
 
     /// Runs a page's first half when it has a place.
     func pass<Value>(_ lane: Lane, _ work: () async -> Value) async -> Value {
-        await gates[lane]?.enter()
-        defer { gates[lane]?.leave() }
+        await limiters[lane]?.enter()
+        defer { limiters[lane]?.leave() }
         return await work()
     }
 }

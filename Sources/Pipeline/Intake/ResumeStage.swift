@@ -8,7 +8,7 @@ struct ResumeStage: Sendable {
     let store: any WorkerDatabase
     let ladder: RetryLadder
     let time: any TimeSource
-    let brakes: ActiveHolds
+    let holds: ActiveHolds
 
     /// Divides entries into parts that one statement may claim.
     ///
@@ -127,8 +127,8 @@ struct ResumeStage: Sendable {
     ///
     /// It does so separately for each one, so that no digest includes a held delivery and no probe is spent on it.
     private func putAside(_ shipment: OutgoingDelivery, _ batch: Batch, _ work: inout PendingWork) -> Bool {
-        guard let hold = brakes.hold(shipment.outlet, of: shipment) else { return false }
-        work.withheld += shipment.put(into: hold.backlog, from: batch.lane, because: hold.hindrance)
+        guard let obstacle = holds.obstacle(at: shipment.outlet, to: shipment) else { return false }
+        work.withheld += shipment.put(behind: obstacle, from: batch.lane)
         return true
     }
 

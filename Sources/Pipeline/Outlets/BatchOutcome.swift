@@ -4,7 +4,7 @@ import Store
 
 /// The combined meaning of the answers to one batch: the breakers to open, and the verdict on each message.
 ///
-/// It has no side effects; `CircuitBreakers` acts on it.
+/// It has no side effects; ``Outlet`` acts on it.
 struct BatchOutcome {
     /// One verdict per shipment, in order.
     ///

@@ -37,6 +37,20 @@ enum MassFailure {
         blamed.count * 2 > answers && Set(blamed).count >= minimumUsers
     }
 
+    /// An answer about a message, with the message's user.
+    typealias Answer = (person: UserKey, verdict: Verdict)
+
+    /// Returns the most frequent reason among the rejections of our credentials or settings, if their number indicates
+    /// a configuration error.
+    ///
+    /// It is the rule for receipts: a single token may belong to another project, and does not block the others.
+    static func refusal(among answers: [Answer]) -> VerdictReason? {
+        let refused = answers.filter { $0.verdict.refusal != nil }
+        guard isLikely(refused.map(\.person), of: answers.count) else { return nil }
+        let reasons = refused.compactMap(\.verdict.refusal)
+        return Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +).max { $0.value < $1.value }?.key
+    }
+
     /// Returns the meaning of each answer to a batch, in order.
     ///
     /// A suspected configuration error is a `configError`.

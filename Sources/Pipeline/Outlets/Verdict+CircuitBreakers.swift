@@ -15,6 +15,14 @@ extension Verdict {
         }
     }
 
+    /// The reason, if our credentials or settings are rejected for more than this message; otherwise `nil`.
+    var refusal: VerdictReason? {
+        switch self {
+        case .configError(let reason, .provider), .configError(let reason, .platform): reason
+        default: nil
+        }
+    }
+
     /// Whether the provider accepted the message or recognised its device, so that our credentials are right.
     ///
     /// Errors in a message or in a token's format may have been found locally.

@@ -16,7 +16,6 @@ package struct ReceiptWorker: Service {
     private let catalogs: CatalogSource
     private let tools: WorkerContext
     private let settler: Settler
-    private let deaths = ReceiptRevocations()
     private let stuck: StuckMessages
     private let context: PipelineContext
 
@@ -50,7 +49,7 @@ package struct ReceiptWorker: Service {
             stuck: stuck,
             clocks: context.clocks
         )
-        await loop.run(until: drain) { batch, gate, asides in
+        await loop.run(until: drain) { batch, limiter, asides in
             let shift = Batch.Shift(
                 lane: .normal,
                 drain: drain,
@@ -59,7 +58,7 @@ package struct ReceiptWorker: Service {
                 giveBack: stuck.add
             )
             await work(batch, shift)
-            gate.leave()
+            limiter.leave()
         }
     }
 
@@ -129,7 +128,7 @@ package struct ReceiptWorker: Service {
                     let found = await answers(to: receipts, of: app)
                     let answers = receipts.map { found[$0.ticket] ?? .missing }
                     context.metrics.deliveries.countReceipts(answers, of: app)
-                    let isMassDeath = await judge(Self.known(receipts, answers), of: app)
+                    let isMassDeath = await evaluate(Self.known(receipts, answers), of: app)
                     return zip(receipts, answers).map { Heard(receipt: $0, answer: $1, isMassDeath: isMassDeath) }
                 }
             }
@@ -154,7 +153,7 @@ package struct ReceiptWorker: Service {
     }
 
     /// Returns the known answers, once per ticket.
-    private static func known(_ receipts: [OpenReceipt], _ answers: [ReceiptAnswer]) -> [ReceiptRefusal.Answer] {
+    private static func known(_ receipts: [OpenReceipt], _ answers: [ReceiptAnswer]) -> [MassFailure.Answer] {
         var seen: Set<String> = []
         return zip(receipts, answers).compactMap { receipt, answer in
             guard let verdict = answer.verdict, seen.insert(receipt.ticket).inserted else { return nil }
@@ -165,15 +164,11 @@ package struct ReceiptWorker: Service {
     /// Opens the provider's breaker if its answers indicate a configuration error.
     ///
     /// It returns whether there is a mass failure of devices.
-    private func judge(_ answers: [ReceiptRefusal.Answer], of app: AppID) async -> Bool {
-        guard let provider = sources[app]?.provider else { return false }
-        let outlet = OutletKey(app: app, provider: provider)
-        guard !deaths.areMany(answers, of: app, at: context.time.now()) else {
-            await tools.breakers.openForMassDeath(outlet)
-            return true
-        }
-        if let reason = ReceiptRefusal.reason(among: answers) { await tools.breakers.open(outlet, refusedFor: reason) }
-        return false
+    private func evaluate(_ answers: [MassFailure.Answer], of app: AppID) async -> Bool {
+        guard let provider = sources[app]?.provider,
+            let outlet = tools.outlets[OutletKey(app: app, provider: provider)]
+        else { return false }
+        return await outlet.evaluate(receipts: answers, at: context.time.now())
     }
 
     private func rules(_ heard: Heard) -> ReceiptRules {

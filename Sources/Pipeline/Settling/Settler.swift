@@ -8,7 +8,7 @@ struct Settler: Sendable {
     let store: any WorkerDatabase
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
-    let backlogs: Backlogs
+    let outlets: Outlets
     let context: PipelineContext
 
     /// The time that a settlement may take after its task's cancellation; shorter than the time that the process has
@@ -141,7 +141,7 @@ struct Settler: Sendable {
     /// Handles the consequences of written settlements, and closes their parts.
     private func followUp(_ settled: [Disposition], _ batch: Batch) async {
         guard !settled.isEmpty else { return }
-        backlogs.note(settled.compactMap(\.settlement.backlog))
+        outlets.note(settled.compactMap(\.settlement.backlog))
         context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))

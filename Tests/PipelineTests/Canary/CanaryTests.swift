@@ -139,8 +139,7 @@ struct LaneFixture: Sendable {
             store: store,
             publisher: publisher,
             names: bench.names,
-            senders: OutletDirectory([:], prefetch: [:]),
-            breakers: CircuitBreakers(store: store, logger: logger, metrics: metrics),
+            outlets: Outlets([:], prefetch: [:], context: .init(store: store, logger: logger, metrics: metrics)),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: .seconds(60))
         )
         let book = HeartbeatStore(pool: bench.pool)

@@ -50,10 +50,12 @@ final class InMemoryFixture: Sendable {
             store: store,
             publisher: broker,
             names: names,
-            senders: OutletDirectory(senders, prefetch: [:], time: time),
-            breakers: CircuitBreakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
-            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
-            time: time
+            outlets: Outlets(
+                senders,
+                prefetch: [:],
+                context: .init(store: store, logger: context.logger, metrics: MetricsRegistry(), time: time)
+            ),
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60))
         )
         self.catalogs = CatalogSource(try catalogs ?? Bench.drop())
         intake = Intake(
@@ -203,28 +205,32 @@ final class InMemoryFixture: Sendable {
         let puller = self.puller
         let shift = PulledDeliverySender.Shift(drain)
         await shift.run {
-            for key in tools.backlogs.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
-                await puller.attend(to: key, shift)
+            for backlog in tools.outlets.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
+                await puller.attend(to: backlog, shift)
             }
         }
+    }
+
+    /// The outlet of the first app.
+    var outlet: Outlet {
+        get throws { try #require(tools.outlets[try Answered.shipment.outlet]) }
     }
 
     var puller: BacklogPuller { intake.puller(for: Lane.allCases) }
 
     /// Polls the backlogs, as a worker does once per second.
     func look() async {
-        var watch = BacklogPoller(
+        var poller = BacklogPoller(
             store: store,
-            backlogs: tools.backlogs,
-            brakes: tools.breakers.brakes,
+            outlets: tools.outlets,
             metrics: context.metrics.backlogs,
             context: context
         )
-        await watch.look(at: tools.senders.keys, every: .seconds(1))
+        await poller.look(every: .seconds(1))
     }
 
     /// The backlogs that this worker has recorded.
-    var backlogs: [String] { tools.backlogs.known.map(\.text).sorted() }
+    var backlogs: [String] { tools.outlets.knownBacklogs.map(\.text).sorted() }
 
     func isAcknowledged(_ message: IncomingMessage) -> Bool {
         acknowledged.withLock { $0.contains(message.tag) }

@@ -18,7 +18,11 @@ struct BudgetTests {
     private static let slow = PushBudget(name: "expo/a", pushes: 1_000, period: .seconds(86_400))
 
     private static func meter(_ bench: Bench) -> RateBudget {
-        RateBudget(store: WorkerStore(pool: bench.pool, lease: .seconds(60)), context: .test)
+        RateBudget(
+            store: WorkerStore(pool: bench.pool, lease: .seconds(60)),
+            time: SystemTime(),
+            logger: PipelineContext.test.logger
+        )
     }
 
     private static var soon: ContinuousClock.Instant { .now + .milliseconds(50) }

@@ -78,7 +78,7 @@ struct StrangerTests {
             try await counterpart.register("u1", way.platform, token: way.good)
             try await counterpart.publish(["e0"], to: ["u1"], type: way.type)
             try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL")
-            await rig.breakers.refresh()
+            await rig.outlets.refresh()
             try await Self.register(strangers, way, counterpart)
             try await counterpart.publish(["e1"], to: (0..<strangers).map { "s\($0)" }, type: way.type)
             let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = '\(way.word)'"
@@ -95,7 +95,7 @@ struct StrangerTests {
             let rig = counterpart.rig
             try await counterpart.register("u1", "android", token: "good")
             _ = try await rig.bench.owner.run("UPDATE push_subscriptions SET reached_at = now()")
-            await rig.breakers.refresh()
+            await rig.outlets.refresh()
             try await Self.register(5, .fcm, counterpart)
             try await counterpart.publish(["e1"], to: (0..<5).map { "s\($0)" })
             let waiting = "state IN ('retrying', 'deferred') AND reason = 'SENDER_ID_MISMATCH' AND attempts = 1"
@@ -115,7 +115,7 @@ struct StrangerTests {
             let users = (0..<6).map { "u\($0)" }
             try await counterpart.register(users.map { ($0, "t-\($0)") })
             _ = try await rig.bench.owner.run("UPDATE push_subscriptions SET reached_at = now()")
-            await rig.breakers.refresh()
+            await rig.outlets.refresh()
             let answer = SandboxFault.Answer(status: 403, reason: "SENDER_ID_MISMATCH")
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer)).limited(count: users.count)])
             try await counterpart.publish(["e1"], to: users)
@@ -134,7 +134,7 @@ struct StrangerTests {
             let rig = counterpart.rig
             try await counterpart.register([("u1", "good")])
             _ = try await rig.bench.owner.run("UPDATE push_subscriptions SET reached_at = now()")
-            await rig.breakers.refresh()
+            await rig.outlets.refresh()
             let strangers = (0..<60).map { "s\($0)" }
             try await counterpart.register("s", "android", token: "dead-s")
             try await rig.publish(

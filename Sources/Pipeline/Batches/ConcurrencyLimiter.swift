@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Admits a limited number of tasks at a time, in the order of their arrival.
-final class Gate: Sendable {
+final class ConcurrencyLimiter: Sendable {
     private struct State {
         var places: Int
         var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,13 +1,13 @@
 package import ServiceRuntime
 
 /// Keeps a worker's breakers and holds up to date with the shared state in the database.
-package struct BreakerRefresher: Service {
+package struct OutletRefresher: Service {
     package let name = "breakers"
-    private let breakers: CircuitBreakers
+    private let outlets: Outlets
     private let interval: Duration
 
-    package init(_ breakers: CircuitBreakers, interval: Duration = .seconds(5)) {
-        self.breakers = breakers
+    package init(_ outlets: Outlets, interval: Duration = .seconds(5)) {
+        self.outlets = outlets
         self.interval = interval
     }
 
@@ -19,21 +19,21 @@ package struct BreakerRefresher: Service {
 
     package func run(until drain: DrainSignal) async throws {
         await withDiscardingTaskGroup { group in
-            group.addTask { await watchBrakes(drain) }
-            group.addTask { await Self.again(every: interval, drain, breakers.refresh) }
+            group.addTask { await refreshHolds(drain) }
+            group.addTask { await Self.repeatedly(every: interval, drain, outlets.refresh) }
         }
     }
 
     /// Continues while shipments are sent, because a lane may drain for as long as its slowest provider takes.
-    private func watchBrakes(_ drain: DrainSignal) async {
-        await Self.again(every: min(interval, Self.holdInterval), drain, breakers.brakes.refresh)
-        while !breakers.brakes.isIdle, !Task.isCancelled {
-            await breakers.brakes.refresh()
+    private func refreshHolds(_ drain: DrainSignal) async {
+        await Self.repeatedly(every: min(interval, Self.holdInterval), drain, outlets.holds.refresh)
+        while !outlets.holds.isIdle, !Task.isCancelled {
+            await outlets.holds.refresh()
             try? await Task.sleep(for: Self.lastInterval)
         }
     }
 
-    private static func again(
+    private static func repeatedly(
         every interval: Duration,
         _ drain: DrainSignal,
         _ refresh: @Sendable () async -> Void
