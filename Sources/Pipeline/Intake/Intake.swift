@@ -278,35 +278,6 @@ package struct Intake: Sendable {
         }
     }
 
-    /// Reports the outcome of replayed messages that are stored permanently.
-    ///
-    /// The outcome of an invalid message is reported by its next dead letter.
-    private func report(
-        _ parsed: ParsedBatch,
-        _ recorded: Recorder.Recorded,
-        _ faults: [Entry<DeadLetterCause>],
-        _ batch: Batch
-    ) async {
-        guard !parsed.replays.isEmpty else { return }
-        let faulty = Set(faults.map(\.index))
-        let settled = parsed.replays.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
-        let reports = settled.map { index, replay in
-            let outcome: ReplayOutcome =
-                recorded.hasOnlyDuplicates(of: index, in: parsed) ? .alreadyRecorded : .recorded
-            return Entry(index: index, work: ReplayReport(replay.mark, outcome))
-        }
-        let told = await batch.store(reports) { [store = tools.store] reports throws(StoreError) in
-            try await store.report(reports)
-            return reports.map { _ in () }
-        }
-        for (entry, why) in told.refused {
-            context.logger.error(
-                "a replay's report is rejected",
-                ["position": .integer(entry.index), "error": .text(why)]
-            )
-        }
-    }
-
     /// Acknowledges completed messages after a short wait for the first push of the batch, so that one acknowledgement
     /// serves both.
     private func acknowledgeIdle(_ stored: StoredBatch) async {
@@ -316,12 +287,4 @@ package struct Intake: Sendable {
 
     /// Shorter than the response time of a slow provider.
     private static let patience = Duration.milliseconds(50)
-
-    private func account(_ parsed: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
-        for app in parsed.repaired { context.metrics.records.countRepair(app) }
-        context.metrics.batch(stored.batch.messages.count, took: span)
-        let summary = IntakeSummary(parsed, stored, took: span)
-        context.logger.debug("batch processed", summary.fields)
-        report.add(summary)
-    }
 }
