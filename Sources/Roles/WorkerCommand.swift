@@ -55,30 +55,30 @@ package enum WorkerCommand: Command {
         )
         // Holds and reached devices must be known before anything is sent.
         try await outlets.load()
-        let tools = WorkerContext(
+        let worker = WorkerContext(
             store: store,
             publisher: publisher,
             names: names,
             outlets: outlets,
             policy: process.setup.policy
         )
-        let herald = process.herald()
+        let inboxChanges = process.herald()
         let heartbeat = try await process.claimantHeartbeat()
         let context = PipelineContext(
             time: process.time,
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics),
-            herald: herald,
+            inboxChanges: inboxChanges,
             tracer: process.tracer,
             clocks: process.clocks,
             claimant: heartbeat.claimant
         )
-        let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
+        let intake = Intake(catalogs: source, zones: process.zones, worker: worker, context: context)
         let receipts = ReceiptWorker(
             consumer: try process.consumer("receipts", [.init(queue: names.receipts, prefetch: 16)])(),
             sources: senders.receipts,
             catalogs: source,
-            tools: tools,
+            worker: worker,
             context: context
         )
         let workers = try workers(for: lanes, process, intake, publisher)
@@ -94,7 +94,7 @@ package enum WorkerCommand: Command {
                 ) {
                     process.clocks.whatIsWrong ?? workers.lazy.compactMap(\.hindrance).first
                 },
-                herald, heartbeat,
+                inboxChanges, heartbeat,
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,

@@ -90,8 +90,8 @@ package struct Rig: Sendable {
         let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
         try await rig.outlets.load()
         let watch = OutletRefresher(rig.outlets, interval: .milliseconds(200))
-        let tools = rig.tools
-        let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
+        let worker = rig.worker
+        let workers: [any Service] = try rig.lanes(worker) + [try rig.receipts(worker)]
         let clerks: [any Service] = outfit.hasClerk ? [try rig.clerk()] : []
         let services: [any Service] = workers + [watch] + clerks + rig.duties()
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -112,7 +112,7 @@ package struct Rig: Sendable {
             time: outfit.time,
             logger: Self.logger,
             metrics: PipelineMetrics(metrics),
-            herald: outfit.herald,
+            inboxChanges: outfit.herald,
             tracer: outfit.tracer,
             clocks: outfit.clocks
         )
@@ -128,7 +128,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private var tools: WorkerContext {
+    private var worker: WorkerContext {
         WorkerContext(
             store: store,
             publisher: publisher,
@@ -138,7 +138,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private func receipts(_ tools: WorkerContext) throws -> ReceiptWorker {
+    private func receipts(_ worker: WorkerContext) throws -> ReceiptWorker {
         let options = ConsumerOptions(
             broker: try bench.broker,
             name: "test, receipts",
@@ -148,13 +148,13 @@ package struct Rig: Sendable {
             consumer: Consumer(options),
             sources: outfit.receipts,
             catalogs: catalogs,
-            tools: tools,
+            worker: worker,
             context: context
         )
     }
 
-    private func lanes(_ tools: WorkerContext) throws -> [any Service] {
-        let intake = Intake(catalogs: catalogs, zones: zones, tools: tools, context: context)
+    private func lanes(_ worker: WorkerContext) throws -> [any Service] {
+        let intake = Intake(catalogs: catalogs, zones: zones, worker: worker, context: context)
         let puller = intake.puller(for: Lane.allCases, every: .milliseconds(100))
         let replays = Consumer(
             ConsumerOptions(
@@ -191,10 +191,10 @@ package struct Rig: Sendable {
             name: "test, clerk",
             subscriptions: [.init(queue: bench.names.dead, prefetch: 1000)]
         )
-        return DeadLetterFiler(tools: dutyTools, makeConsumer: { Consumer(options) })
+        return DeadLetterFiler(context: scheduler, makeConsumer: { Consumer(options) })
     }
 
-    private var dutyTools: SchedulerContext {
+    private var scheduler: SchedulerContext {
         SchedulerContext(
             pool: bench.pool,
             publisher: publisher,
@@ -206,22 +206,22 @@ package struct Rig: Sendable {
 
     /// Returns the scheduler's duties, at a pace for tests.
     private func duties() -> [any Service] {
-        let tools = dutyTools
+        let context = scheduler
         let interval = Duration.milliseconds(100)
         return [
-            DueDeliveryDuty(tools: tools, rhythm: .init(interval: interval, grace: outfit.grace)),
+            DueDeliveryDuty(context: context, rhythm: .init(interval: interval, grace: outfit.grace)),
             ForgottenClaimDuty(
-                tools: tools,
+                context: context,
                 rhythm: .init(step: interval, rest: interval, lease: Self.lease, grace: outfit.grace)
             ),
-            ReceiptDuty(tools: tools, interval: interval),
-            FanoutPageDuty(tools: tools, interval: interval, grace: outfit.grace),
-            DueEventDuty(tools: tools, interval: interval),
-            BadgeDuty(tools: tools, rhythm: .init(interval: interval, calm: interval)),
-            ReminderDuty(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
-            ReplayRunner(tools: tools, horizon: Self.horizon, interval: interval),
+            ReceiptDuty(context: context, interval: interval),
+            FanoutPageDuty(context: context, interval: interval, grace: outfit.grace),
+            DueEventDuty(context: context, interval: interval),
+            BadgeDuty(context: context, rhythm: .init(interval: interval, calm: interval)),
+            ReminderDuty(context: context, catalogs: catalogs, zones: zones, interval: interval),
+            ReplayRunner(context: context, horizon: Self.horizon, interval: interval),
             // Longer than a statement takes that began before an erasure, on a loaded machine, too.
-            ErasureDuty(tools: tools, interval: interval, patience: .seconds(5)),
+            ErasureDuty(context: context, interval: interval, patience: .seconds(5)),
         ]
     }
 

@@ -20,22 +20,22 @@ extension BacklogPuller {
         _ place: BacklogPlace,
         in places: PulledPlaces,
         asProbe: Bool = false,
-        _ shift: PulledDeliverySender.Shift
+        _ pulls: PulledDeliverySender.Context
     ) async -> PullOutcome? {
         await turns.enter()
         defer { turns.leave() }
-        await shift.room()
+        await pulls.room()
         // A more urgent delivery may have arrived meanwhile.
-        guard !shift.drain.isDraining,
+        guard !pulls.drain.isDraining,
             let priority =
                 asProbe ? place.priority : places.outlet.backlogs.next(of: place.key, among: priorities)
         else {
             places.giveBack()
             return nil
         }
-        let claimed = await claim(BacklogPlace(place.key, priority), in: places, asProbe: asProbe, shift.drain)
+        let claimed = await claim(BacklogPlace(place.key, priority), in: places, asProbe: asProbe, pulls.drain)
         if case .load(let load) = claimed, !load.lines.isEmpty {
-            return await sender.prepare(load, shift).map(PullOutcome.ready) ?? .nothing
+            return await sender.prepare(load, pulls).map(PullOutcome.ready) ?? .nothing
         }
         places.giveBack()
         return switch claimed {

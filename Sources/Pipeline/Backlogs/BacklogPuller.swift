@@ -38,11 +38,11 @@ package struct BacklogPuller: Service {
 
     /// Pulls until the drain, and returns when all pulled deliveries are settled.
     package func run(until drain: DrainSignal) async throws {
-        let shift = PulledDeliverySender.Shift(drain)
-        await outlets.holds.sending { await shift.run { await pull(shift, until: drain) } }
+        let pulls = PulledDeliverySender.Context(drain)
+        await outlets.holds.sending { await pulls.run { await pull(pulls, until: drain) } }
     }
 
-    private func pull(_ shift: PulledDeliverySender.Shift, until drain: DrainSignal) async {
+    private func pull(_ pulls: PulledDeliverySender.Context, until drain: DrainSignal) async {
         await withDiscardingTaskGroup { servants in
             var poller = BacklogPoller(store: store, outlets: outlets, metrics: metrics, context: context)
             while !drain.isDraining, !Task.isCancelled {
@@ -50,7 +50,7 @@ package struct BacklogPuller: Service {
                 let now = context.time.steady()
                 await poller.look(every: interval)
                 for backlog in outlets.takeUnserved(at: now, among: priorities) {
-                    servants.addTask { await attend(to: backlog, shift) }
+                    servants.addTask { await attend(to: backlog, pulls) }
                 }
                 await outlets.waitForBacklogs(atMost: interval, from: now, until: drain)
             }
@@ -58,19 +58,19 @@ package struct BacklogPuller: Service {
     }
 
     /// Serves a backlog until it is empty or blocked.
-    func attend(to backlog: Outlets.Backlog, _ shift: PulledDeliverySender.Shift) async {
-        let rest = await serve(backlog, shift)
+    func attend(to backlog: Outlets.Backlog, _ pulls: PulledDeliverySender.Context) async {
+        let rest = await serve(backlog, pulls)
         backlog.outlet.backlogs.leave(backlog.key, restingUntil: rest.map { context.time.steady() + $0 })
     }
 
     /// Serves a backlog.
     ///
     /// It returns the time for which the backlog must rest, or `nil` if nothing waits.
-    private func serve(_ backlog: Outlets.Backlog, _ shift: PulledDeliverySender.Shift) async -> Duration? {
+    private func serve(_ backlog: Outlets.Backlog, _ pulls: PulledDeliverySender.Context) async -> Duration? {
         let (outlet, key) = (backlog.outlet, backlog.key)
         let backlogs = outlet.backlogs
         var pace = Pace()
-        while !shift.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
+        while !pulls.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
             guard context.clocks?.verdict ?? .agree == .agree else { return Self.breath }
             let place = BacklogPlace(key, priority)
             if let obstacle = outlet.obstacle(platform: key.platform, type: key.type) {
@@ -79,14 +79,14 @@ package struct BacklogPuller: Service {
                 backlogs.startGently(key)
                 // The breaker may close earlier, by another worker's probe or by an operator.
                 guard obstacle.mayBeOver else { return min(obstacle.wait, Self.longestRest) }
-                guard await probe(backlog, shift) else { return Self.breath }
+                guard await probe(backlog, pulls) else { return Self.breath }
                 continue
             }
             if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
             // A slow provider may hold the memory for minutes; meanwhile no place of another one is reserved.
-            await shift.room()
+            await pulls.room()
             guard let places = await places(at: place, of: outlet, atMost: min(pace.size, Self.most)),
-                let pulled = await pull(place, in: places, shift)
+                let pulled = await pull(place, in: places, pulls)
             else {
                 if pace.isGentle { backlogs.startGently(key) }
                 return Self.breath
@@ -94,10 +94,10 @@ package struct BacklogPuller: Service {
             if case .hasFailed = pulled { return Self.restAfterFailure }
             guard case .ready(let ready) = pulled else { continue }
             guard pace.isGentle else {
-                shift.loads.add(weighing: ready.footprint) { await sender.send(ready) }
+                pulls.loads.add(weighing: ready.footprint) { await sender.send(ready) }
                 continue
             }
-            await shift.loads.carrying(ready.footprint) { await sender.send(ready) }
+            await pulls.loads.carrying(ready.footprint) { await sender.send(ready) }
             if ready.isSent { pace.grow(beyond: Self.most) }
         }
         return nil
@@ -109,8 +109,8 @@ package struct BacklogPuller: Service {
     ///
     /// It reserves a place first, and returns the probe if no delivery is found. Otherwise the breaker would stay open
     /// for another half minute.
-    private func probe(_ backlog: Outlets.Backlog, _ shift: PulledDeliverySender.Shift) async -> Bool {
-        await shift.room()
+    private func probe(_ backlog: Outlets.Backlog, _ pulls: PulledDeliverySender.Context) async -> Bool {
+        await pulls.room()
         guard let slot = await probeSlot(of: backlog) else { return false }
         switch await backlog.outlet.admission(platform: backlog.key.platform) {
         case .blocked:
@@ -120,7 +120,7 @@ package struct BacklogPuller: Service {
             slot.places.giveBack()
             return true
         case .probe(let breaker):
-            if await send(aProbeOf: breaker, to: backlog, in: slot, shift) { return true }
+            if await send(aProbeOf: breaker, to: backlog, in: slot, pulls) { return true }
             await backlog.outlet.giveBackProbe(of: breaker)
             return false
         }
@@ -133,14 +133,14 @@ package struct BacklogPuller: Service {
         aProbeOf breaker: BreakerKey,
         to backlog: Outlets.Backlog,
         in first: ProbeSlot,
-        _ shift: PulledDeliverySender.Shift
+        _ pulls: PulledDeliverySender.Context
     ) async -> Bool {
         var slot = first
         for _ in 0..<Self.mostProbes {
-            guard case .ready(let ready)? = await pull(slot.place, in: slot.places, asProbe: true, shift) else {
+            guard case .ready(let ready)? = await pull(slot.place, in: slot.places, asProbe: true, pulls) else {
                 return false
             }
-            await shift.loads.carrying(ready.footprint) { await sender.send(ready, probing: breaker) }
+            await pulls.loads.carrying(ready.footprint) { await sender.send(ready, probing: breaker) }
             guard !ready.isSent else { return true }
             guard let next = await probeSlot(of: backlog) else { return false }
             slot = next
@@ -206,12 +206,12 @@ extension Intake {
     /// Returns a service that resumes the deliveries in the backlogs of these lanes.
     package func puller(for lanes: [Lane], every interval: Duration = .seconds(1)) -> BacklogPuller {
         BacklogPuller(
-            store: tools.store,
-            outlets: tools.outlets,
+            store: worker.store,
+            outlets: worker.outlets,
             sender: PulledDeliverySender(
                 catalogs: catalogs,
                 zones: zones,
-                outlets: tools.outlets.keys,
+                outlets: worker.outlets.keys,
                 resumption: resumption,
                 dispatcher: dispatcher,
                 settler: settler,

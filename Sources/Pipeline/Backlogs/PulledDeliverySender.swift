@@ -18,12 +18,12 @@ struct PulledDeliverySender: Sendable {
     let context: PipelineContext
 
     /// The tasks and the drain signal that all loads share.
-    struct Shift: Sendable {
+    struct Context: Sendable {
         let drain: DrainSignal
         /// The loads in flight to their providers.
         let loads = DetachedWork()
         /// The work that these loads set aside.
-        let asides = DetachedWork()
+        let detached = DetachedWork()
 
         init(_ drain: DrainSignal) {
             self.drain = drain
@@ -32,19 +32,19 @@ struct PulledDeliverySender: Sendable {
         /// Returns when the loads in flight and the work set aside are below their limits.
         func room() async {
             await loads.room()
-            await asides.room()
+            await detached.room()
         }
 
         /// Runs a body, and returns when everything that it started is settled.
         func run(_ body: () async -> Void) async {
             await withDiscardingTaskGroup { group in
-                group.addTask { await asides.run() }
+                group.addTask { await detached.run() }
                 await withDiscardingTaskGroup { group in
                     group.addTask { await loads.run() }
                     await body()
                     loads.finish()
                 }
-                asides.finish()
+                detached.finish()
             }
         }
     }
@@ -70,9 +70,9 @@ struct PulledDeliverySender: Sendable {
     /// Such a load keeps its claim, like that of a dead worker.
     ///
     /// Loads are prepared in turn, so that their sends begin in order.
-    func prepare(_ load: PulledBatch, _ shift: Shift) async -> Ready? {
+    func prepare(_ load: PulledBatch, _ pulls: Context) async -> Ready? {
         let lane = load.place.priority.lane
-        let batch = Batch(carrying: load.claim, lane: lane, shift.drain, shift.asides, context)
+        let batch = Batch(carrying: load.claim, lane: lane, pulls.drain, pulls.detached, context)
         let decider = Decider(catalogs: catalogs.current, outlets: outlets, zones: zones, now: batch.now)
         guard let (work, stuck) = await resumption.decide(load.lines, under: load.lease, decider, batch) else {
             load.places.giveBack()

@@ -20,11 +20,11 @@ final class ClaimantWatch: Sendable {
     private let loop: DutyLoop
     private let findings = Mutex(Findings())
 
-    init(tools: SchedulerContext, interval: Duration) {
-        book = ClaimantBook(pool: tools.pool)
-        time = tools.time
-        logger = tools.logger.labelled("claimants")
-        loop = tools.loop(
+    init(context: SchedulerContext, interval: Duration) {
+        book = ClaimantBook(pool: context.pool)
+        time = context.time
+        logger = context.logger.labelled("claimants")
+        loop = context.loop(
             of: "claimants",
             every: interval,
             trouble: "the database cannot be asked which workers are alive"

@@ -6,7 +6,7 @@ import Store
 /// Measures dead letters for dashboards: the open ones, their ages and their replays.
 package struct DeadLetterMetricsDuty: Service {
     package let name = "dead-letter meter"
-    private let tools: SchedulerContext
+    private let context: SchedulerContext
     private let catalogs: CatalogSource
     private let loop: DutyLoop
     private let open: LabelledMetric<Gauge>
@@ -14,25 +14,25 @@ package struct DeadLetterMetricsDuty: Service {
     private let replays: LabelledMetric<Gauge>
     private let outcomes: LabelledMetric<Gauge>
 
-    package init(tools: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
-        self.tools = tools
+    package init(context: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
+        self.context = context
         self.catalogs = catalogs
-        loop = tools.meterLoop(of: name, every: interval, trouble: "cannot read dead-letter counts")
-        open = tools.metrics.gauge(
+        loop = context.meterLoop(of: name, every: interval, trouble: "cannot read dead-letter counts")
+        open = context.metrics.gauge(
             "bellhop_dead_letters_open",
             help: "Open dead letters, by app and reason, counted to 100000 of each; what no catalogue knows is other.",
             labels: ["app", "reason"]
         )
-        oldest = tools.metrics.gauge(
+        oldest = context.metrics.gauge(
             "bellhop_dead_letters_oldest_seconds",
             help: "Time since the first failure of the oldest open dead letter; 0 if none is open."
         )
-        replays = tools.metrics.gauge(
+        replays = context.metrics.gauge(
             "bellhop_replays",
             help: "Replays that have not ended, by state: running, paused.",
             labels: ["state"]
         )
-        outcomes = tools.metrics.gauge(
+        outcomes = context.metrics.gauge(
             "bellhop_replay_outcomes",
             help: "Items of replays started within the last day, by outcome.",
             labels: ["outcome"]
@@ -42,10 +42,10 @@ package struct DeadLetterMetricsDuty: Service {
     package func run(until drain: DrainSignal) async throws {
         var seen: Set<Label> = []
         await loop.run(until: drain) {
-            let begin = tools.time.steady()
+            let begin = context.time.steady()
             try await measure(&seen)
             // The queries take at most a twentieth of the time, however slow the database is.
-            return .after(max(loop.interval, (tools.time.steady() - begin) * 20))
+            return .after(max(loop.interval, (context.time.steady() - begin) * 20))
         }
     }
 
@@ -55,7 +55,7 @@ package struct DeadLetterMetricsDuty: Service {
     }
 
     private func measure(_ seen: inout Set<Label>) async throws(StoreError) {
-        let found = try await DeadLetterStatistics(of: tools.pool, apps: Set(catalogs.current.catalogs.map(\.app)))
+        let found = try await DeadLetterStatistics(of: context.pool, apps: Set(catalogs.current.catalogs.map(\.app)))
         var counts: [Label: Int] = [:]
         for group in found.open { counts[label(group), default: 0] += group.items }
         // A group that is no longer open has the value zero, not its previous value.
@@ -85,22 +85,22 @@ package struct DeadLetterMetricsDuty: Service {
 /// Measures fan-outs for dashboards: the numbers of running and paused ones, and the longest stall.
 package struct FanoutMetricsDuty: Service {
     package let name = "fan-out meter"
-    private let tools: SchedulerContext
+    private let context: SchedulerContext
     private let catalogs: CatalogSource
     private let loop: DutyLoop
     private let open: LabelledMetric<Gauge>
     private let standstill: LabelledMetric<Gauge>
 
-    package init(tools: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
-        self.tools = tools
+    package init(context: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
+        self.context = context
         self.catalogs = catalogs
-        loop = tools.meterLoop(of: name, every: interval, trouble: "cannot read fan-outs")
-        open = tools.metrics.gauge(
+        loop = context.meterLoop(of: name, every: interval, trouble: "cannot read fan-outs")
+        open = context.metrics.gauge(
             "bellhop_fanouts",
             help: "Fan-outs that have not ended, by app and state: running, paused.",
             labels: ["app", "state"]
         )
-        standstill = tools.metrics.gauge(
+        standstill = context.metrics.gauge(
             "bellhop_fanout_standstill_seconds",
             help: "Longest time since a running fan-out completed a page or started, by app.",
             labels: ["app"]
@@ -117,7 +117,7 @@ package struct FanoutMetricsDuty: Service {
 
     private func measure(_ seen: inout Set<String>) async throws(StoreError) {
         let known = Set(catalogs.current.catalogs.map(\.app.text))
-        let found = try await FanoutStatistics(of: tools.pool).groups
+        let found = try await FanoutStatistics(of: context.pool).groups
         let groups = found.map { ($0, known.contains($0.app) ? $0.app : "other") }
         // A fan-out that has ended counts as zero, not with its previous value.
         seen.formUnion(groups.map(\.1))
@@ -137,23 +137,23 @@ package struct FanoutMetricsDuty: Service {
 /// The scheduler measures it, so that it is known even if no worker runs.
 package struct BacklogAgeDuty: Service {
     package let name = "debt meter"
-    private let tools: SchedulerContext
+    private let context: SchedulerContext
     private let catalogs: CatalogSource
     private let loop: DutyLoop
     private let overdue: LabelledMetric<Gauge>
     private let backlogs: LabelledMetric<Gauge>
 
     /// Measures once per minute: during a backup, the beginning of an index is full of dead entries.
-    package init(tools: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(60)) {
-        self.tools = tools
+    package init(context: SchedulerContext, catalogs: CatalogSource, interval: Duration = .seconds(60)) {
+        self.context = context
         self.catalogs = catalogs
-        loop = tools.meterLoop(of: name, every: interval, trouble: "cannot read the age of pending deliveries")
-        overdue = tools.metrics.gauge(
+        loop = context.meterLoop(of: name, every: interval, trouble: "cannot read the age of pending deliveries")
+        overdue = context.metrics.gauge(
             "bellhop_owed_oldest_seconds",
             help: "Time since the oldest unreleased delivery was due, by lane; 0 if none is.",
             labels: ["lane"]
         )
-        backlogs = tools.metrics.gauge(
+        backlogs = context.metrics.gauge(
             "bellhop_backlog_oldest_seconds",
             help: "Since the oldest delivery was recorded that waits for the outlet; 0 where none does.",
             labels: ["app", "provider"]
@@ -174,7 +174,7 @@ package struct BacklogAgeDuty: Service {
     }
 
     private func measure(_ seen: inout Set<Labels>) async throws(StoreError) {
-        let found = try await BacklogAges(of: tools.pool)
+        let found = try await BacklogAges(of: context.pool)
         for priority in Priority.allCases {
             overdue.with(priority.lane.rawValue).set(found.overdue[priority] ?? 0)
         }

@@ -124,10 +124,10 @@ extension Intake {
             interval: interval,
             hindrance: hindrance
         ) { report in
-            (report.troubles, report.takings) = tools.outlets.streaks(at: context.time.timestamp)
+            (report.troubles, report.takings) = worker.outlets.streaks(at: context.time.timestamp)
             report.figures = figures?.current ?? [:]
             let seconds = max(1, Int(interval.components.seconds))
-            for (key, count) in tools.outlets.takePulls() { report.pulls[key.text] = count / seconds }
+            for (key, count) in worker.outlets.takePulls() { report.pulls[key.text] = count / seconds }
         }
     }
 }
@@ -150,7 +150,7 @@ extension Intake {
                 recorded.hasOnlyDuplicates(of: index, in: parsed) ? .alreadyRecorded : .recorded
             return Entry(index: index, work: ReplayReport(replay.mark, outcome))
         }
-        let told = await batch.store(reports) { [store = tools.store] reports throws(StoreError) in
+        let told = await batch.store(reports) { [store = worker.store] reports throws(StoreError) in
             try await store.report(reports)
             return reports.map { _ in () }
         }

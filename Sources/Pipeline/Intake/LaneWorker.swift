@@ -52,7 +52,7 @@ package struct LaneWorker: Service {
         self.consumer = consumer
         self.intake = intake
         self.limits = limits
-        let names = intake.tools.names
+        let names = intake.worker.names
         stuck = StuckMessages(
             lane: name ?? lane.rawValue,
             names: names,
@@ -97,18 +97,18 @@ package struct LaneWorker: Service {
             if let canary { group.addTask { await sing(canary, until: drain) } }
             group.addTask(priority: priority) {
                 await intake.holds.sending {
-                    await loop.run(until: drain) { batch, limiter, asides in
-                        let shift = Batch.Shift(
+                    await loop.run(until: drain) { batch, limiter, detached in
+                        let batchContext = Batch.Context(
                             lane: lane,
                             drain: drain,
-                            asides: asides,
+                            detached: detached,
                             acknowledge: { [consumer, stuck] tags in
                                 consumer.acknowledge(tags)
                                 stuck.noteAnswer()
                             },
                             giveBack: stuck.add
                         )
-                        await process(batch, limiter, shift)
+                        await process(batch, limiter, batchContext)
                     }
                 }
             }
@@ -136,12 +136,13 @@ package struct LaneWorker: Service {
     /// lane down.
     ///
     /// The groups are stored in turn. They are sent concurrently, because each has a lease that does not wait.
-    private func process(_ batch: [IncomingMessage], _ limiter: ConcurrencyLimiter, _ shift: Batch.Shift) async {
+    private func process(_ batch: [IncomingMessage], _ limiter: ConcurrencyLimiter, _ batchContext: Batch.Context) async
+    {
         var batch = batch
         let canaries = takeCanaries(of: &batch)
         var stored: [StoredBatch] = []
         for company in PoisonMessageIsolation.of(batch.map(\.deliveryCount)) {
-            stored.append(await intake.store(company.map { batch[$0] }, shift))
+            stored.append(await intake.store(company.map { batch[$0] }, batchContext))
         }
         limiter.leave()
         await withDiscardingTaskGroup { group in

@@ -31,7 +31,7 @@ struct PendingWork: Sendable {
     /// Notifications beyond the limit of one statement; they are processed afterwards.
     struct Rest: Sendable {
         let parts: [[Entry<NotificationKey>]]
-        let heirs: Set<Int>
+        let replacements: Set<Int>
         let decider: Decider
         /// Whether the parts keep the batch's claim, which then owns deliveries whose recording was answered too late.
         ///

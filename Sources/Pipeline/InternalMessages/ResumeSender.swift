@@ -16,7 +16,7 @@ struct ResumeSender: Sendable {
         case atOnce
         case after(RetryTier)
         /// In place of a message that was delivered before.
-        case heir(after: RetryTier)
+        case replacement(after: RetryTier)
     }
 
     /// The maximum wait for confirms that are optional, because the ledger contains the same data.
@@ -31,7 +31,7 @@ struct ResumeSender: Sendable {
         guard !publisher.isBlocked else { return Set(keys.values.joined()) }
         return await send(
             keys.flatMap { way, keys in
-                ResumeMessage.messages(for: keys, areHeirs: way.isHeir).map {
+                ResumeMessage.messages(for: keys, replacingEarlier: way.replacesEarlier).map {
                     (resume: $0, message: message($0, way, lane))
                 }
             },
@@ -131,7 +131,7 @@ struct ResumeSender: Sendable {
         let exchange =
             switch way {
             case .atOnce: names.work
-            case .after(let tier), .heir(let tier): names.retry(tier)
+            case .after(let tier), .replacement(let tier): names.retry(tier)
             }
         return message(resume.body, to: exchange, names.resume(lane))
     }
@@ -148,7 +148,7 @@ struct ResumeSender: Sendable {
 }
 
 extension ResumeSender.Way {
-    fileprivate var isHeir: Bool {
-        if case .heir = self { true } else { false }
+    fileprivate var replacesEarlier: Bool {
+        if case .replacement = self { true } else { false }
     }
 }

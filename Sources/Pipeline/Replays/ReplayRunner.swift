@@ -18,15 +18,15 @@ package struct ReplayRunner: Service {
     private let loop: DutyLoop
     private let sent: Counter
 
-    package init(tools: SchedulerContext, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
-        run = ReplayStore(pool: tools.pool, runner: String(tools.chance.next(), radix: 36), horizon: horizon)
-        time = tools.time
-        publisher = tools.publisher
-        names = tools.names
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "cannot read replays")
-        resumes = tools.resumes(logger)
-        sent = tools.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
+    package init(context: SchedulerContext, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
+        run = ReplayStore(pool: context.pool, runner: String(context.chance.next(), radix: 36), horizon: horizon)
+        time = context.time
+        publisher = context.publisher
+        names = context.names
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "cannot read replays")
+        resumes = context.resumes(logger)
+        sent = context.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
     }
 
     package func run(until drain: DrainSignal) async throws {

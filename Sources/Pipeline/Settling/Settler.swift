@@ -29,20 +29,20 @@ struct Settler: Sendable {
     private func settleAll(_ dispositions: [Disposition], _ batch: Batch) async {
         context.metrics.deliveries.repeats.increment(by: dispositions.count(where: \.isRepeat))
         let kept = dispositions.filter { $0.loss == nil }
-        if kept.count < dispositions.count { bury(dispositions.filter { $0.loss != nil }, batch) }
+        if kept.count < dispositions.count { deadLetter(dispositions.filter { $0.loss != nil }, batch) }
         for part in Self.parts(of: kept) { await settleKept(Array(part), batch) }
     }
 
     /// Sets invalid messages aside until the broker has confirmed their dead letters.
     ///
     /// A queue that accepts nothing delays neither the pushes of valid messages nor the next batch.
-    func bury(_ undeliverables: [Entry<DeadLetterSource>], _ batch: Batch) {
+    func deadLetter(_ undeliverables: [Entry<DeadLetterSource>], _ batch: Batch) {
         guard !undeliverables.isEmpty else { return }
         let letters = undeliverables.map(\.work)
-        batch.asides.add(weighing: DeadLetterSource.weight(of: letters)) {
-            await deadLetters.bury(letters, until: batch.drain) { positions, areBuried in
+        batch.detached.add(weighing: DeadLetterSource.weight(of: letters)) {
+            await deadLetters.publish(letters, until: batch.drain) { positions, areConfirmed in
                 let ended = positions.map { undeliverables[$0].index }
-                if areBuried { batch.messages.close(ended) } else { batch.messages.giveUp(ended) }
+                if areConfirmed { batch.messages.close(ended) } else { batch.messages.giveUp(ended) }
             }
         }
     }
@@ -120,17 +120,17 @@ struct Settler: Sendable {
     ///
     /// While the broker accepts nothing, only the ledger holds a retry, and no message waits.
     ///
-    /// Work that was set aside passes `isAside`, because it may not add other work during a drain.
-    private func settleKept(_ kept: [Disposition], isAside: Bool = false, _ batch: Batch) async {
+    /// Work that was set aside passes `isDetached`, because it may not add other work during a drain.
+    private func settleKept(_ kept: [Disposition], isDetached: Bool = false, _ batch: Batch) async {
         let kept = resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept
         let (written, stuck) = await write(kept, batch)
         await followUp(written, batch)
         await withDiscardingTaskGroup { group in
             for (disposition, why) in stuck {
-                if isAside {
+                if isDetached {
                     group.addTask { await keepTrying(disposition, because: why, batch) }
                 } else {
-                    batch.asides.add(weighing: Self.settlementWeight) {
+                    batch.detached.add(weighing: Self.settlementWeight) {
                         await keepTrying(disposition, because: why, batch)
                     }
                 }
@@ -154,13 +154,13 @@ struct Settler: Sendable {
     }
 
     /// Publishes the dead letter before the ledger records the failure, so that a crash at any point loses nothing.
-    private func bury(_ lost: [Disposition], _ batch: Batch) {
+    private func deadLetter(_ lost: [Disposition], _ batch: Batch) {
         let undeliverables = lost.compactMap { disposition in disposition.loss.map(DeadLetterSource.delivery) }
-        batch.asides.add(weighing: DeadLetterSource.weight(of: undeliverables)) {
-            await deadLetters.bury(undeliverables, until: batch.drain) { positions, areBuried in
+        batch.detached.add(weighing: DeadLetterSource.weight(of: undeliverables)) {
+            await deadLetters.publish(undeliverables, until: batch.drain) { positions, areConfirmed in
                 let ended = positions.map { lost[$0] }
-                guard areBuried else { return batch.messages.giveUp(ended.map(\.index)) }
-                await settleKept(ended, isAside: true, batch)
+                guard areConfirmed else { return batch.messages.giveUp(ended.map(\.index)) }
+                await settleKept(ended, isDetached: true, batch)
             }
         }
     }

@@ -135,7 +135,7 @@ struct LaneFixture: Sendable {
         metrics = MetricsRegistry()
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         let store = WorkerStore(pool: bench.pool, lease: .seconds(60))
-        let tools = WorkerContext(
+        let workerContext = WorkerContext(
             store: store,
             publisher: publisher,
             names: bench.names,
@@ -159,7 +159,7 @@ struct LaneFixture: Sendable {
             intake: Intake(
                 catalogs: CatalogSource(bench.catalogs),
                 zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
-                tools: tools,
+                worker: workerContext,
                 context: PipelineContext(logger: logger, metrics: PipelineMetrics(metrics))
             ),
             limits: .init(batch: 1)

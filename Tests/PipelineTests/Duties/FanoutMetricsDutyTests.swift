@@ -28,7 +28,7 @@ struct FanoutMetricsDutyTests {
             let registry = MetricsRegistry()
             let source = CatalogSource(bench.catalogs)
             try await RunningDuty.with(
-                { FanoutMetricsDuty(tools: $0, catalogs: source, interval: .milliseconds(20)) },
+                { FanoutMetricsDuty(context: $0, catalogs: source, interval: .milliseconds(20)) },
                 on: bench,
                 metrics: registry
             ) {

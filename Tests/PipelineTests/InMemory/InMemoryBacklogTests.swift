@@ -192,21 +192,21 @@ struct InMemoryBacklogTests {
     func bounds() async throws {
         let apps = (0..<5).map { "app\($0)" }
         let fixture = try InMemoryFixture(apps: apps)
-        let outlets = fixture.tools.outlets
+        let outlets = fixture.worker.outlets
         let keys = outlets.keys.map { BacklogKey($0) }
         outlets.note(keys.map { BacklogEntry(BacklogPlace($0, .normal), queuedAt: nil) })
         let backlogs = outlets.takeUnserved(at: fixture.time.steady(), among: [.normal])
         #expect(backlogs.count == apps.count)
-        let (puller, shift) = (fixture.puller, PulledDeliverySender.Shift(fixture.drain))
+        let (puller, pulls) = (fixture.puller, PulledDeliverySender.Context(fixture.drain))
         let letters = DrainSignal()
         // The turns of other backlogs.
         for _ in 0..<BacklogPuller.pullsAtOnce { await puller.turns.enter() }
-        await shift.run {
-            shift.asides.add(weighing: .max / 2) { await letters.wait() }
+        await pulls.run {
+            pulls.detached.add(weighing: .max / 2) { await letters.wait() }
             await withDiscardingTaskGroup { group in
-                for backlog in backlogs { group.addTask { await puller.attend(to: backlog, shift) } }
+                for backlog in backlogs { group.addTask { await puller.attend(to: backlog, pulls) } }
                 group.addTask {
-                    await Self.expect("all wait for room") { shift.asides.waiting == apps.count }
+                    await Self.expect("all wait for room") { pulls.detached.waiting == apps.count }
                     #expect(puller.turns.waiting == 0)
                     letters.fire()
                     await Self.expect("all wait for a turn") { puller.turns.waiting == apps.count }
@@ -274,7 +274,7 @@ struct InMemoryBacklogTests {
             )
             state.breakers = Dictionary(uniqueKeysWithValues: keys.map { ($0, open) })
         }
-        await fixture.tools.outlets.refresh()
+        await fixture.worker.outlets.refresh()
         #expect(await outlet.admission(platform: .android) == .probe(keys[0]))
         #expect(fixture.store.state.withLock(\.probes) == 1)
         #expect(try await fixture.store.knock(keys[1]) == .mayProbe)

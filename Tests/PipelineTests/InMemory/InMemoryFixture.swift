@@ -19,7 +19,7 @@ final class InMemoryFixture: Sendable {
     let store: MemoryStore
     let provider: ScriptedSender
     let drain = DrainSignal()
-    let tools: WorkerContext
+    let worker: WorkerContext
     let catalogs: CatalogSource
     private let intake: Intake
     private let names: TopologyNames
@@ -46,7 +46,7 @@ final class InMemoryFixture: Sendable {
         names = TopologyNames(try #require(Namespace("spine")))
         let ids = try apps.map { try #require(AppID(validating: $0)) }
         let senders = Dictionary(uniqueKeysWithValues: ids.map { [provider] in ($0, [PushProvider.fcm: provider]) })
-        tools = WorkerContext(
+        worker = WorkerContext(
             store: store,
             publisher: broker,
             names: names,
@@ -61,7 +61,7 @@ final class InMemoryFixture: Sendable {
         intake = Intake(
             catalogs: self.catalogs,
             zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
-            tools: tools,
+            worker: worker,
             context: context
         )
     }
@@ -168,20 +168,20 @@ final class InMemoryFixture: Sendable {
     /// Processes one batch through a lane and returns the positions of its acknowledged messages.
     @discardableResult
     func take(_ messages: [IncomingMessage], lane: Lane = .urgent) async -> [Int] {
-        let asides = DetachedWork()
+        let detached = DetachedWork()
         await withDiscardingTaskGroup { group in
-            group.addTask { await asides.run() }
-            let shift = Batch.Shift(
+            group.addTask { await detached.run() }
+            let batchContext = Batch.Context(
                 lane: lane,
                 drain: drain,
-                asides: asides,
+                detached: detached,
                 acknowledge: { [self] tags in acknowledged.withLock { $0.formUnion(tags) } },
                 giveBack: { [self] messages in givenUp.withLock { $0 += messages } }
             )
-            let stored = await intake.store(messages, shift)
+            let stored = await intake.store(messages, batchContext)
             await intake.deliver(stored)
             await intake.expand(stored.pages, stored.batch)
-            asides.finish()
+            detached.finish()
         }
         return messages.indices.filter { isAcknowledged(messages[$0]) }
     }
@@ -203,17 +203,17 @@ final class InMemoryFixture: Sendable {
     /// Serves every backlog once, until nothing waits there or something blocks it.
     func pull() async {
         let puller = self.puller
-        let shift = PulledDeliverySender.Shift(drain)
-        await shift.run {
-            for backlog in tools.outlets.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
-                await puller.attend(to: backlog, shift)
+        let pulls = PulledDeliverySender.Context(drain)
+        await pulls.run {
+            for backlog in worker.outlets.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
+                await puller.attend(to: backlog, pulls)
             }
         }
     }
 
     /// The outlet of the first app.
     var outlet: Outlet {
-        get throws { try #require(tools.outlets[try Answered.shipment.outlet]) }
+        get throws { try #require(worker.outlets[try Answered.shipment.outlet]) }
     }
 
     var puller: BacklogPuller { intake.puller(for: Lane.allCases) }
@@ -222,7 +222,7 @@ final class InMemoryFixture: Sendable {
     func look() async {
         var poller = BacklogPoller(
             store: store,
-            outlets: tools.outlets,
+            outlets: worker.outlets,
             metrics: context.metrics.backlogs,
             context: context
         )
@@ -230,7 +230,7 @@ final class InMemoryFixture: Sendable {
     }
 
     /// The backlogs that this worker has recorded.
-    var backlogs: [String] { tools.outlets.knownBacklogs.map(\.text).sorted() }
+    var backlogs: [String] { worker.outlets.knownBacklogs.map(\.text).sorted() }
 
     func isAcknowledged(_ message: IncomingMessage) -> Bool {
         acknowledged.withLock { $0.contains(message.tag) }

@@ -69,8 +69,8 @@ struct BudgetTests {
                 let doomed = Self.meter(bench)
                 _ = await doomed.take(upTo: 500, of: Self.slow, for: .urgent, until: Self.soon)
             }
-            let heir = Self.meter(bench)
-            #expect(await heir.take(upTo: 1_000, of: Self.slow, for: .urgent, until: Self.soon) == 500)
+            let other = Self.meter(bench)
+            #expect(await other.take(upTo: 1_000, of: Self.slow, for: .urgent, until: Self.soon) == 500)
         }
     }
 }

@@ -29,7 +29,7 @@ struct GateTests {
     @Test("of several closed gates, the first one defers a delivery, and the next one after it has opened")
     func order() async throws {
         let fixture = try InMemoryFixture()
-        let outlets = fixture.tools.outlets
+        let outlets = fixture.worker.outlets
         let outlet = try fixture.outlet
         let shipment = try Answered.shipment
         let refusal = Verdict.configError(.permissionDenied, scope: .provider)

@@ -20,7 +20,7 @@ struct DeadLetterMetricsDutyTests {
             _ = try await DeadLetterStore(pool: bench.pool).file(letters)
             let registry = MetricsRegistry()
             let meter = DeadLetterMetricsDuty(
-                tools: SchedulerContext(
+                context: SchedulerContext(
                     pool: bench.pool,
                     publisher: Publisher(PublisherOptions(broker: try bench.broker, name: "test")),
                     names: bench.names,
