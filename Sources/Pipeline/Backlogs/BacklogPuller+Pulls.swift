@@ -115,7 +115,7 @@ extension BacklogPuller {
     /// The database may be unavailable for longer than the deliveries may be sent. They then return to the backlog. A
     /// statement that ends between a query and its lock is seen only by the second query.
     private func regain(_ load: PulledBatch, until drain: DrainSignal) async -> [ClaimedDelivery]? {
-        var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
+        var pauses = RetryBackoff(drain: drain, time: context.time, chance: context.chance)
         var (looks, failures) = (0, 0)
         while failures < 3, !load.lease.hasLasted(Self.longestSearch, at: context.time.steady()) {
             guard await pauses.pause() else { return nil }

@@ -87,11 +87,11 @@ package final class Canary: Sendable {
     /// Sends canaries until the drain, while the lane can receive them.
     ///
     /// `age` shows their time in flight.
-    func sing(until drain: DrainSignal, to perch: () -> Readiness, _ age: Gauge) async {
+    func sendRepeatedly(until drain: DrainSignal, to readiness: () -> Readiness, _ age: Gauge) async {
         while !drain.isDraining, !Task.isCancelled {
             let now = time.steady()
             if flight.withLock({ $0.isDue(at: now) }) {
-                switch perch() {
+                switch readiness() {
                 // A message would wait for the end of the alarm, and a drain for the message.
                 case _ where publisher.isBlocked: flight.withLock { $0.missed(at: now, PublishOutcome.alarm) }
                 case .free where publisher.isConnected: send(at: now)
@@ -127,12 +127,12 @@ package final class Canary: Sendable {
     }
 
     /// Whether a message is a canary of this lane.
-    func isSinging(_ message: IncomingMessage) -> Bool { message.queue == key }
+    func isOwn(_ message: IncomingMessage) -> Bool { message.queue == key }
 
     /// Records in the database that the lane has consumed a canary.
     ///
     /// The time is limited, because an unresponsive database must not delay a drain.
-    func hear() async {
+    func noteReturn() async {
         let written = Task { [book, process] () -> String? in
             do throws(StoreError) {
                 return try await book.hear(process) ? nil : "the database does not know this process yet"

@@ -46,7 +46,7 @@ package struct WorkerFigures: Sendable {
 }
 
 /// Counts values that arrive in runs, such as the outcomes of a batch, with one dictionary access per run.
-struct Tally<Key: Hashable> {
+struct RunLengthCounter<Key: Hashable> {
     private var counts: [Key: Int] = [:]
     private var latest: (key: Key, run: Int)?
 

@@ -34,7 +34,7 @@ struct DeadLetterQueue: Sendable {
             let letter = DeadLetter(undeliverable, to: exchange, at: now, using: &chance)
             return Waiting(position: position, cause: undeliverable.cause, letter: letter)
         }
-        var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
+        var pauses = RetryBackoff(drain: drain, time: context.time, chance: context.chance)
         while true {
             let outcomes = await publisher.publish(waiting.map(\.letter.message))
             let confirmed = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)

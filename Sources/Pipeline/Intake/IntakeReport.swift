@@ -49,7 +49,7 @@ struct IntakeSummary: Sendable {
 extension IntakeSummary {
     /// Creates the summary of one batch.
     init(_ parsed: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
-        var tally = Tally<Figure>()
+        var tally = RunLengthCounter<Figure>()
         for message in parsed.messages {
             switch message {
             case .event(let records): tally.add(.notifications, records.count)

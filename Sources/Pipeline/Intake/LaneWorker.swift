@@ -94,7 +94,7 @@ package struct LaneWorker: Service {
             }
         )
         await withDiscardingTaskGroup { group in
-            if let canary { group.addTask { await sing(canary, until: drain) } }
+            if let canary { group.addTask { await sendCanaries(canary, until: drain) } }
             group.addTask(priority: priority) {
                 await intake.holds.sending {
                     await loop.run(until: drain) { batch, limiter, detached in
@@ -141,14 +141,14 @@ package struct LaneWorker: Service {
         var batch = batch
         let canaries = takeCanaries(of: &batch)
         var stored: [StoredBatch] = []
-        for company in PoisonMessageIsolation.of(batch.map(\.deliveryCount)) {
-            stored.append(await intake.store(company.map { batch[$0] }, batchContext))
+        for group in PoisonMessageIsolation.groups(byDeliveryCount: batch.map(\.deliveryCount)) {
+            stored.append(await intake.store(group.map { batch[$0] }, batchContext))
         }
         limiter.leave()
         await withDiscardingTaskGroup { group in
             if let canary, !canaries.isEmpty {
                 group.addTask {
-                    await canary.hear()
+                    await canary.noteReturn()
                     consumer.acknowledge(canaries)
                 }
             }
@@ -160,8 +160,8 @@ package struct LaneWorker: Service {
         }
     }
 
-    private func sing(_ canary: Canary, until drain: DrainSignal) async {
-        await canary.sing(
+    private func sendCanaries(_ canary: Canary, until drain: DrainSignal) async {
+        await canary.sendRepeatedly(
             until: drain,
             to: {
                 guard consumer.isConsuming else { return .away }
@@ -175,9 +175,9 @@ package struct LaneWorker: Service {
     ///
     /// They are acknowledged when the events of the same batch are stored, so they prove that step, too.
     private func takeCanaries(of batch: inout [IncomingMessage]) -> [DeliveryTag] {
-        guard let canary, batch.contains(where: canary.isSinging) else { return [] }
-        let canaries = batch.filter(canary.isSinging)
-        batch.removeAll(where: canary.isSinging)
+        guard let canary, batch.contains(where: canary.isOwn) else { return [] }
+        let canaries = batch.filter(canary.isOwn)
+        batch.removeAll(where: canary.isOwn)
         return canaries.map(\.tag)
     }
 }
@@ -196,17 +196,17 @@ enum PoisonMessageIsolation {
     static let largest = 64
 
     /// Returns the positions of messages with these counts of earlier deliveries, in groups, the least suspect first.
-    static func of(_ counts: [Int]) -> [[Int]] {
+    static func groups(byDeliveryCount counts: [Int]) -> [[Int]] {
         let suspects = counts.indices.filter { counts[$0] >= suspicion }
         guard !suspects.isEmpty else { return counts.isEmpty ? [] : [Array(counts.indices)] }
         let others = counts.indices.filter { counts[$0] < suspicion }
-        var companies = others.isEmpty ? [] : [others]
+        var groups = others.isEmpty ? [] : [others]
         for (count, places) in Dictionary(grouping: suspects, by: { counts[$0] }).sorted(by: { $0.key < $1.key }) {
             let size = max(1, largest >> (count - suspicion))
             for start in stride(from: 0, to: places.count, by: size) {
-                companies.append(Array(places[start..<min(start + size, places.count)]))
+                groups.append(Array(places[start..<min(start + size, places.count)]))
             }
         }
-        return companies
+        return groups
     }
 }

@@ -215,18 +215,18 @@ struct ResumeStage: Sendable {
     private func later(
         _ harvest: ClaimResult,
         replaced: Set<NotificationKey>
-    ) -> [ResumeSender.Way: [NotificationKey]] {
+    ) -> [ResumeSender.Route: [NotificationKey]] {
         var waits = harvest.leased
         waits.merge(harvest.locked.map { ($0, .zero) }, uniquingKeysWith: min)
         waits.merge(harvest.retrying.filter { replaced.contains($0.key) }, uniquingKeysWith: min)
-        var later: [ResumeSender.Way: [NotificationKey]] = [:]
+        var later: [ResumeSender.Route: [NotificationKey]] = [:]
         for (key, wait) in waits {
-            let way: ResumeSender.Way =
+            let route: ResumeSender.Route =
                 switch ladder.tier(lasting: wait) ?? ladder.longest {
                 case nil: .atOnce
                 case let tier?: replaced.contains(key) ? .replacement(after: tier) : .after(tier)
                 }
-            later[way, default: []].append(key)
+            later[route, default: []].append(key)
         }
         return later
     }

@@ -48,7 +48,7 @@ struct Settler: Sendable {
     }
 
     /// Publishes resumes for deliveries that another batch has claimed, and closes the parts that waited for that.
-    func resumeLater(_ keys: [ResumeSender.Way: [NotificationKey]], closing positions: [Int], _ batch: Batch) async {
+    func resumeLater(_ keys: [ResumeSender.Route: [NotificationKey]], closing positions: [Int], _ batch: Batch) async {
         guard !positions.isEmpty else { return }
         let unnamed = await bringBack(keys, batch)
         if unnamed.isEmpty { batch.messages.close(positions) } else { batch.messages.giveUp(positions) }
@@ -83,12 +83,12 @@ struct Settler: Sendable {
     ///
     /// - Returns: The notifications for which a drain came first, or that fail individually in the database.
     private func bringBack(
-        _ keys: [ResumeSender.Way: [NotificationKey]],
+        _ keys: [ResumeSender.Route: [NotificationKey]],
         _ batch: Batch
     ) async -> Set<NotificationKey> {
         var open = keys.filter { !$0.value.isEmpty }
         var failed: Set<NotificationKey> = []
-        var pauses = Pauses(drain: batch.drain, time: context.time, chance: context.chance)
+        var pauses = RetryBackoff(drain: batch.drain, time: context.time, chance: context.chance)
         while !open.isEmpty {
             let unconfirmed = await resumes.send(open, lane: batch.lane, until: batch.drain)
             guard !unconfirmed.isEmpty else { break }
@@ -202,7 +202,7 @@ struct Settler: Sendable {
     /// A drain does not end this, because a redelivery would repeat the push; the drain's timeout does.
     private func keepTrying(_ disposition: Disposition, because why: String, _ batch: Batch) async {
         let end = context.time.steady() + Self.perseverance
-        var pauses = Pauses(drain: DrainSignal(), time: context.time, chance: context.chance)
+        var pauses = RetryBackoff(drain: DrainSignal(), time: context.time, chance: context.chance)
         var why = why
         while context.time.steady() < end, await pauses.pause() {
             do throws(StoreError) {
@@ -257,8 +257,8 @@ struct Settler: Sendable {
 
     private static let linesPerStatement = 1024
 
-    private static func resumes(of settled: [Disposition]) -> [ResumeSender.Way: [NotificationKey]] {
-        var keys: [ResumeSender.Way: Set<NotificationKey>] = [:]
+    private static func resumes(of settled: [Disposition]) -> [ResumeSender.Route: [NotificationKey]] {
+        var keys: [ResumeSender.Route: Set<NotificationKey>] = [:]
         for disposition in settled {
             guard let tier = disposition.tier else { continue }
             keys[.after(tier), default: []].insert(disposition.settlement.key.notification)
