@@ -38,7 +38,7 @@ package enum SchedulerCommand: Command {
         let consumer = try process.consumer("dead letters", subscriptions, label: "dead-letter clerk")
         let publisher = try process.startPublisher()
         let source = CatalogSource(catalogs)
-        let tools = SchedulerContext(
+        let context = SchedulerContext(
             pool: process.pool,
             publisher: publisher,
             names: process.setup.names,
@@ -46,22 +46,23 @@ package enum SchedulerCommand: Command {
             metrics: process.metrics,
             clocks: process.clocks
         )
-        let filer = DeadLetterFiler(tools: tools, makeConsumer: consumer)
-        let letters = configuration.deadLetterRetention.map { DeadLetterRetentionDuty(tools: tools, retention: $0) }
-        let stale = configuration.staleDevices.map { StaleDeviceDuty(tools: tools, stale: $0) }
+        let filer = DeadLetterFiler(context: context, makeConsumer: consumer)
+        let letters = configuration.deadLetterRetention.map { DeadLetterRetentionDuty(context: context, retention: $0) }
+        let stale = configuration.staleDevices.map { StaleDeviceDuty(context: context, stale: $0) }
         let ending = await process.run(
             [
-                filer, DueDeliveryDuty(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
-                ForgottenClaimDuty(tools: tools, rhythm: .init(lease: configuration.lease)),
-                ReceiptDuty(tools: tools), FanoutPageDuty(tools: tools),
-                DueEventDuty(tools: tools, age: configuration.wideEventAge), BadgeDuty(tools: tools),
-                ReminderDuty(tools: tools, catalogs: source, zones: process.zones),
-                ReplayRunner(tools: tools, horizon: configuration.replays),
-                DeadLetterMetricsDuty(tools: tools, catalogs: source),
-                FanoutMetricsDuty(tools: tools, catalogs: source), BacklogAgeDuty(tools: tools, catalogs: source),
-                ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
+                filer, DueDeliveryDuty(context: context, rhythm: .init(rate: configuration.handOverRate)),
+                ForgottenClaimDuty(context: context, rhythm: .init(lease: configuration.lease)),
+                ReceiptDuty(context: context), FanoutPageDuty(context: context),
+                DueEventDuty(context: context, age: configuration.wideEventAge), BadgeDuty(context: context),
+                ReminderDuty(context: context, catalogs: source, zones: process.zones),
+                ReplayRunner(context: context, horizon: configuration.replays),
+                DeadLetterMetricsDuty(context: context, catalogs: source),
+                FanoutMetricsDuty(context: context, catalogs: source),
+                BacklogAgeDuty(context: context, catalogs: source),
+                ErasureDuty(context: context), RetentionDuty(context: context, retention: configuration.retention),
                 process.reload(of: source),
-                ClockDuty(process.clocks), FarInstantDuty(tools: tools),
+                ClockDuty(process.clocks), FarInstantDuty(context: context),
                 HeartbeatDuty(
                     process.identity,
                     book: HeartbeatStore(pool: process.pool),

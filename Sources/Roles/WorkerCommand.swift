@@ -47,50 +47,45 @@ package enum WorkerCommand: Command {
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
         let store = WorkerStore(pool: process.pool, lease: process.setup.policy.lease)
-        let breakers = CircuitBreakers(
-            store: store,
-            time: process.time,
-            logger: process.logger,
-            metrics: process.metrics
+        let outlets = Outlets(
+            senders.senders,
+            mail: senders.emailSenders,
+            prefetch: prefetch(configuration),
+            context: .init(store: store, logger: process.logger, metrics: process.metrics, time: process.time)
         )
         // Holds and reached devices must be known before anything is sent.
-        try await breakers.load()
-        let tools = WorkerContext(
+        try await outlets.load()
+        let worker = WorkerContext(
             store: store,
             publisher: publisher,
             names: names,
-            senders: OutletDirectory(
-                senders.senders,
-                mail: senders.emailSenders,
-                prefetch: prefetch(configuration)
-            ),
-            breakers: breakers,
+            outlets: outlets,
             policy: process.setup.policy
         )
-        let herald = process.herald()
+        let inboxChanges = process.herald()
         let heartbeat = try await process.claimantHeartbeat()
         let context = PipelineContext(
             time: process.time,
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics),
-            herald: herald,
+            inboxChanges: inboxChanges,
             tracer: process.tracer,
             clocks: process.clocks,
             claimant: heartbeat.claimant
         )
-        let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
+        let intake = Intake(catalogs: source, zones: process.zones, worker: worker, context: context)
         let receipts = ReceiptWorker(
             consumer: try process.consumer("receipts", [.init(queue: names.receipts, prefetch: 16)])(),
             sources: senders.receipts,
             catalogs: source,
-            tools: tools,
+            worker: worker,
             context: context
         )
         let workers = try workers(for: lanes, process, intake, publisher)
         let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.whatIsWrong } }
         let ending = await process.run(
             workers + [
-                receipts, BreakerRefresher(breakers), intake.puller(for: lanes), intake.report,
+                receipts, OutletRefresher(outlets), intake.puller(for: lanes), intake.report,
                 process.reload(of: source), ClockDuty(process.clocks, endingAfter: ClockDuty.patience),
                 intake.rollCall(
                     process.identity,
@@ -99,7 +94,7 @@ package enum WorkerCommand: Command {
                 ) {
                     process.clocks.whatIsWrong ?? workers.lazy.compactMap(\.hindrance).first
                 },
-                herald, heartbeat,
+                inboxChanges, heartbeat,
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,

@@ -14,8 +14,8 @@ package struct PipelineFixture: Sendable {
     package let servers: ServerFixture
     package let publisher: Publisher
     package let metrics = MetricsRegistry()
-    /// The worker's breakers.
-    package let breakers: CircuitBreakers
+    /// The worker's outlets.
+    package let outlets: Outlets
     private let store: WorkerStore
     private let outfit: Outfit
     private let drain = DrainSignal()
@@ -63,7 +63,12 @@ package struct PipelineFixture: Sendable {
             firstPause: .milliseconds(500),
             usersPerPage: outfit.usersPerPage
         )
-        breakers = CircuitBreakers(store: store, logger: Self.logger, metrics: metrics)
+        outlets = Outlets(
+            outfit.senders,
+            mail: outfit.mail,
+            prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024],
+            context: .init(store: store, logger: Self.logger, metrics: metrics)
+        )
     }
 
     /// The lease, as in production, so that no claim ends because the machine is slow.
@@ -83,10 +88,10 @@ package struct PipelineFixture: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test, publishing"))
         publisher.start()
         let pipeline = PipelineFixture(servers: servers, publisher: publisher, outfit: outfit)
-        try await pipeline.breakers.load()
-        let watch = BreakerRefresher(pipeline.breakers, interval: .milliseconds(200))
-        let tools = pipeline.tools
-        let workers: [any Service] = try pipeline.lanes(tools) + [try pipeline.receipts(tools)]
+        try await pipeline.outlets.load()
+        let watch = OutletRefresher(pipeline.outlets, interval: .milliseconds(200))
+        let worker = pipeline.worker
+        let workers: [any Service] = try pipeline.lanes(worker) + [try pipeline.receipts(worker)]
         let clerks: [any Service] = outfit.hasClerk ? [try pipeline.clerk()] : []
         let services: [any Service] = workers + [watch] + clerks + pipeline.duties()
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -107,7 +112,7 @@ package struct PipelineFixture: Sendable {
             time: outfit.time,
             logger: Self.logger,
             metrics: PipelineMetrics(metrics),
-            herald: outfit.herald,
+            inboxChanges: outfit.herald,
             tracer: outfit.tracer,
             clocks: outfit.clocks
         )
@@ -123,22 +128,17 @@ package struct PipelineFixture: Sendable {
         )
     }
 
-    private var tools: WorkerContext {
+    private var worker: WorkerContext {
         WorkerContext(
             store: store,
             publisher: publisher,
             names: servers.names,
-            senders: OutletDirectory(
-                outfit.senders,
-                mail: outfit.mail,
-                prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]
-            ),
-            breakers: breakers,
+            outlets: outlets,
             policy: policy
         )
     }
 
-    private func receipts(_ tools: WorkerContext) throws -> ReceiptWorker {
+    private func receipts(_ worker: WorkerContext) throws -> ReceiptWorker {
         let options = ConsumerOptions(
             broker: try servers.broker,
             name: "test, receipts",
@@ -148,13 +148,13 @@ package struct PipelineFixture: Sendable {
             consumer: Consumer(options),
             sources: outfit.receipts,
             catalogs: catalogs,
-            tools: tools,
+            worker: worker,
             context: context
         )
     }
 
-    private func lanes(_ tools: WorkerContext) throws -> [any Service] {
-        let intake = Intake(catalogs: catalogs, zones: zones, tools: tools, context: context)
+    private func lanes(_ worker: WorkerContext) throws -> [any Service] {
+        let intake = Intake(catalogs: catalogs, zones: zones, worker: worker, context: context)
         let puller = intake.puller(for: Lane.allCases, every: .milliseconds(100))
         let replays = Consumer(
             ConsumerOptions(
@@ -191,10 +191,10 @@ package struct PipelineFixture: Sendable {
             name: "test, clerk",
             subscriptions: [.init(queue: servers.names.dead, prefetch: 1000)]
         )
-        return DeadLetterFiler(tools: dutyTools, makeConsumer: { Consumer(options) })
+        return DeadLetterFiler(context: scheduler, makeConsumer: { Consumer(options) })
     }
 
-    private var dutyTools: SchedulerContext {
+    private var scheduler: SchedulerContext {
         SchedulerContext(
             pool: servers.pool,
             publisher: publisher,
@@ -206,22 +206,22 @@ package struct PipelineFixture: Sendable {
 
     /// Returns the scheduler's duties, at a pace for tests.
     private func duties() -> [any Service] {
-        let tools = dutyTools
+        let context = scheduler
         let interval = Duration.milliseconds(100)
         return [
-            DueDeliveryDuty(tools: tools, rhythm: .init(interval: interval, grace: outfit.grace)),
+            DueDeliveryDuty(context: context, rhythm: .init(interval: interval, grace: outfit.grace)),
             ForgottenClaimDuty(
-                tools: tools,
+                context: context,
                 rhythm: .init(step: interval, rest: interval, lease: Self.lease, grace: outfit.grace)
             ),
-            ReceiptDuty(tools: tools, interval: interval),
-            FanoutPageDuty(tools: tools, interval: interval, grace: outfit.grace),
-            DueEventDuty(tools: tools, interval: interval),
-            BadgeDuty(tools: tools, rhythm: .init(interval: interval, calm: interval)),
-            ReminderDuty(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
-            ReplayRunner(tools: tools, horizon: Self.horizon, interval: interval),
+            ReceiptDuty(context: context, interval: interval),
+            FanoutPageDuty(context: context, interval: interval, grace: outfit.grace),
+            DueEventDuty(context: context, interval: interval),
+            BadgeDuty(context: context, rhythm: .init(interval: interval, calm: interval)),
+            ReminderDuty(context: context, catalogs: catalogs, zones: zones, interval: interval),
+            ReplayRunner(context: context, horizon: Self.horizon, interval: interval),
             // Longer than a statement takes that began before an erasure, on a loaded machine, too.
-            ErasureDuty(tools: tools, interval: interval, patience: .seconds(5)),
+            ErasureDuty(context: context, interval: interval, patience: .seconds(5)),
         ]
     }
 

@@ -7,8 +7,7 @@ import Store
 /// It also releases deliveries that wait for an outlet that is no longer configured, so that they are decided again.
 struct BacklogPoller {
     private let store: any WorkerDatabase
-    private let backlogs: Backlogs
-    private let brakes: ActiveHolds
+    private let outlets: Outlets
     private let metrics: BacklogMetrics
     private let context: PipelineContext
     private var nextLook: ContinuousClock.Instant
@@ -29,14 +28,12 @@ struct BacklogPoller {
     /// Creates a watch whose first poll is from the beginning.
     init(
         store: any WorkerDatabase,
-        backlogs: Backlogs,
-        brakes: ActiveHolds,
+        outlets: Outlets,
         metrics: BacklogMetrics,
         context: PipelineContext
     ) {
         self.store = store
-        self.backlogs = backlogs
-        self.brakes = brakes
+        self.outlets = outlets
         self.metrics = metrics
         self.context = context
         nextLook = context.time.steady()
@@ -46,7 +43,7 @@ struct BacklogPoller {
     }
 
     /// Polls all due backlogs with one statement.
-    mutating func look(at outlets: [OutletKey], every interval: Duration) async {
+    mutating func look(every interval: Duration) async {
         let begin = context.time.steady()
         guard begin >= nextLook else { return }
         nextLook = begin + interval
@@ -54,13 +51,13 @@ struct BacklogPoller {
         // After a failure, the next poll is a short one.
         if isWhole { nextWholeLook = begin + Self.wholePeriod }
         do throws(StoreError) {
-            try await look(at: try await keys(outlets, isWhole: isWhole, at: begin), isWhole: isWhole)
+            try await look(at: try await keys(isWhole: isWhole, at: begin), isWhole: isWhole)
             // A full poll takes at most a twentieth of the time, however many dead rows are at the head of the index.
             let took = context.time.steady() - begin
             if isWhole { nextWholeLook = begin + max(Self.wholePeriod, took * 20) }
             guard begin >= nextSearch else { return }
             nextSearch = begin + Self.searchPeriod
-            try await releaseUnserved(outlets)
+            try await releaseUnserved()
         } catch {
             context.metrics.storeFailures.increment()
             context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
@@ -69,12 +66,14 @@ struct BacklogPoller {
 
     private func look(at keys: [BacklogKey], isWhole: Bool) async throws(StoreError) {
         let places = keys.flatMap { key in Priority.allCases.map { BacklogPlace(key, $0) } }
-        let glances = places.map { backlogs.glance(at: $0, isWhole: isWhole) }
-        let heads = try await store.heads(glances.map(\.look))
+        let polls = places.compactMap { place in
+            outlets[OutletKey(place.key)].map { ($0.backlogs, $0.backlogs.poll(place, isWhole: isWhole)) }
+        }
+        let heads = try await store.heads(polls.map(\.1.look))
         var oldest: [BacklogKey: Timestamp] = [:]
-        for (glance, head) in zip(glances, heads.oldest) {
-            backlogs.saw(head, by: glance, now: heads.now)
-            let key = glance.look.place.key
+        for ((backlogs, poll), head) in zip(polls, heads.oldest) {
+            backlogs.polled(head, by: poll, now: heads.now)
+            let key = poll.look.place.key
             if let head { oldest[key] = min(head, oldest[key] ?? head) }
         }
         metrics.note(oldest, of: keys, now: heads.now)
@@ -84,36 +83,34 @@ struct BacklogPoller {
     ///
     /// A poll from the beginning includes all possible ones.
     private mutating func keys(
-        _ outlets: [OutletKey],
         isWhole: Bool,
         at now: ContinuousClock.Instant
     ) async throws(StoreError) -> [BacklogKey] {
-        let whole = outlets.map { BacklogKey($0) }
-        let known = backlogs.known.filter { key in !key.isWhole && outlets.contains(OutletKey(key)) }
+        let whole = outlets.keys.map { BacklogKey($0) }
+        let known = outlets.knownBacklogs.filter { !$0.isWhole }
         guard isWhole else { return whole + known }
-        let platforms = outlets.filter(\.hasPlatforms).flatMap { outlet in
+        let platforms = outlets.keys.filter(\.hasPlatforms).flatMap { outlet in
             DevicePlatform.allCases.map { BacklogKey(outlet, platform: $0) }
         }
-        let held = outlets.flatMap { outlet in brakes.types(heldAt: outlet).map { BacklogKey(outlet, type: $0) } }
-        return whole + Set(platforms + known + held + (try await formerlyHeld(outlets, at: now)))
+        let held = outlets.keys.flatMap { outlet in
+            outlets.holds.types(heldAt: outlet).map { BacklogKey(outlet, type: $0) }
+        }
+        return whole + Set(platforms + known + held + (try await formerlyHeld(at: now)))
     }
 
     /// Returns the backlogs of formerly held types, which only the ledger contains.
     ///
     /// This needs one query per name in the ledger, so it runs only at intervals.
-    private mutating func formerlyHeld(
-        _ outlets: [OutletKey],
-        at now: ContinuousClock.Instant
-    ) async throws(StoreError) -> [BacklogKey] {
+    private mutating func formerlyHeld(at now: ContinuousClock.Instant) async throws(StoreError) -> [BacklogKey] {
         guard now >= nextTypeSearch else { return [] }
         nextTypeSearch = now + Self.searchPeriod
         let names = try await store.backlogNames()
-        return names.compactMap { BacklogKey($0) }.filter { $0.type != nil && outlets.contains(OutletKey($0)) }
+        return names.compactMap { BacklogKey($0) }.filter { $0.type != nil && outlets[OutletKey($0)] != nil }
     }
 
-    private func releaseUnserved(_ outlets: [OutletKey]) async throws(StoreError) {
+    private func releaseUnserved() async throws(StoreError) {
         for name in try await store.backlogNames() {
-            if let key = BacklogKey(name), outlets.contains(OutletKey(key)) { continue }
+            if let key = BacklogKey(name), outlets[OutletKey(key)] != nil { continue }
             let count: Int
             do throws(StoreError) {
                 count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)

@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 import Push
 package import ServiceRuntime
 import Store
@@ -13,9 +13,8 @@ import Store
 package struct BacklogPuller: Service {
     package let name = "backlogs"
     let store: any WorkerDatabase
-    let backlogs: Backlogs
-    let breakers: CircuitBreakers
-    let carrier: PulledDeliverySender
+    let outlets: Outlets
+    let sender: PulledDeliverySender
     let metrics: BacklogMetrics
     let context: PipelineContext
     /// The failing users of each place.
@@ -26,7 +25,7 @@ package struct BacklogPuller: Service {
     /// Limits concurrent pulls.
     ///
     /// Each uses a database session and holds a load in memory, and there may be hundreds of backlogs.
-    let turns = Gate(places: pullsAtOnce)
+    let turns = ConcurrencyLimiter(places: pullsAtOnce)
 
     /// The number of concurrent pulls; it leaves most of a worker's sessions to its lanes.
     static let pullsAtOnce = 3
@@ -35,75 +34,70 @@ package struct BacklogPuller: Service {
     /// A sender starts them in a moment, far below half of a lease.
     private static let most = 256
     /// The maximum of deliveries that are tried in one probe, as replacements for those not sent after all.
-    private static let scouts = 20
+    private static let mostProbes = 20
 
     /// Pulls until the drain, and returns when all pulled deliveries are settled.
     package func run(until drain: DrainSignal) async throws {
-        let shift = PulledDeliverySender.Shift(drain)
-        await breakers.brakes.sending { await shift.run { await pull(shift, until: drain) } }
+        let pulls = PulledDeliverySender.Context(drain)
+        await outlets.holds.sending { await pulls.run { await pull(pulls, until: drain) } }
     }
 
-    private func pull(_ shift: PulledDeliverySender.Shift, until drain: DrainSignal) async {
+    private func pull(_ pulls: PulledDeliverySender.Context, until drain: DrainSignal) async {
         await withDiscardingTaskGroup { servants in
-            var watch = BacklogPoller(
-                store: store,
-                backlogs: backlogs,
-                brakes: breakers.brakes,
-                metrics: metrics,
-                context: context
-            )
+            var poller = BacklogPoller(store: store, outlets: outlets, metrics: metrics, context: context)
             while !drain.isDraining, !Task.isCancelled {
                 await context.clocks?.hold(until: drain)
                 let now = context.time.steady()
-                await watch.look(at: carrier.outlets, every: interval)
-                for key in backlogs.takeUnserved(at: now, among: priorities) {
-                    servants.addTask { await attend(to: key, shift) }
+                await poller.look(every: interval)
+                for backlog in outlets.takeUnserved(at: now, among: priorities) {
+                    servants.addTask { await attend(to: backlog, pulls) }
                 }
-                await backlogs.wait(atMost: interval, from: now, until: drain)
+                await outlets.waitForBacklogs(atMost: interval, from: now, until: drain)
             }
         }
     }
 
     /// Serves a backlog until it is empty or blocked.
-    func attend(to key: BacklogKey, _ shift: PulledDeliverySender.Shift) async {
-        let rest = await serve(key, shift)
-        backlogs.leave(key, restingUntil: rest.map { context.time.steady() + $0 })
+    func attend(to backlog: Outlets.Backlog, _ pulls: PulledDeliverySender.Context) async {
+        let rest = await serve(backlog, pulls)
+        backlog.outlet.backlogs.leave(backlog.key, restingUntil: rest.map { context.time.steady() + $0 })
     }
 
     /// Serves a backlog.
     ///
     /// It returns the time for which the backlog must rest, or `nil` if nothing waits.
-    private func serve(_ key: BacklogKey, _ shift: PulledDeliverySender.Shift) async -> Duration? {
-        guard carrier.serves(key) else { return .seconds(60) }
+    private func serve(_ backlog: Outlets.Backlog, _ pulls: PulledDeliverySender.Context) async -> Duration? {
+        let (outlet, key) = (backlog.outlet, backlog.key)
+        let backlogs = outlet.backlogs
         var pace = Pace()
-        while !shift.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
+        while !pulls.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
             guard context.clocks?.verdict ?? .agree == .agree else { return Self.breath }
             let place = BacklogPlace(key, priority)
-            if let hold = breakers.hold(OutletKey(key), platform: key.platform, type: key.type) {
+            if let obstacle = outlet.obstacle(platform: key.platform, type: key.type) {
                 // A released hold needs no gentle start, because no provider has rejected anything.
-                guard hold.hindrance != .held else { return hold.wait }
+                guard obstacle.gate != .hold else { return obstacle.wait }
                 backlogs.startGently(key)
                 // The breaker may close earlier, by another worker's probe or by an operator.
-                guard hold.mayBeOver else { return min(hold.wait, Self.longestRest) }
-                guard await knock(at: key, shift) else { return Self.breath }
+                guard obstacle.mayBeOver else { return min(obstacle.wait, Self.longestRest) }
+                guard await probe(backlog, pulls) else { return Self.breath }
                 continue
             }
             if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
             // A slow provider may hold the memory for minutes; meanwhile no place of another one is reserved.
-            await shift.room()
-            guard let places = await places(at: place, atMost: min(pace.size, Self.most)),
-                let haul = await haul(place, in: places, shift)
+            await pulls.room()
+            guard let places = await places(at: place, of: outlet, atMost: min(pace.size, Self.most)),
+                let pulled = await pull(place, in: places, pulls)
             else {
                 if pace.isGentle { backlogs.startGently(key) }
                 return Self.breath
             }
-            if case .hasFailed = haul { return Self.restAfterFailure }
-            guard case .ready(let ready) = haul else { continue }
+            if case .hasFailed = pulled { return Self.restAfterFailure }
+            guard case .ready(let ready) = pulled else { continue }
             guard pace.isGentle else {
-                shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
+                pulls.loads.add(weighing: ready.footprint) { await sender.send(ready) }
                 continue
             }
-            await shift.loads.carrying(ready.footprint) { await carrier.send(ready) }
+            await pulls.loads.carrying(ready.footprint) { await sender.send(ready) }
             if ready.isSent { pace.grow(beyond: Self.most) }
         }
         return nil
@@ -115,19 +109,19 @@ package struct BacklogPuller: Service {
     ///
     /// It reserves a place first, and returns the probe if no delivery is found. Otherwise the breaker would stay open
     /// for another half minute.
-    private func knock(at key: BacklogKey, _ shift: PulledDeliverySender.Shift) async -> Bool {
-        await shift.room()
-        guard let scout = await scout(of: key) else { return false }
-        switch await breakers.passage(OutletKey(key), platform: key.platform) {
-        case .held:
-            carrier.dispatcher.give(back: scout.places)
+    private func probe(_ backlog: Outlets.Backlog, _ pulls: PulledDeliverySender.Context) async -> Bool {
+        await pulls.room()
+        guard let slot = await probeSlot(of: backlog) else { return false }
+        switch await backlog.outlet.admission(platform: backlog.key.platform) {
+        case .blocked:
+            slot.places.giveBack()
             return false
         case .free:
-            carrier.dispatcher.give(back: scout.places)
+            slot.places.giveBack()
             return true
         case .probe(let breaker):
-            if await probe(breaker, by: scout, shift) { return true }
-            await breakers.giveBackProbe(of: breaker)
+            if await send(aProbeOf: breaker, to: backlog, in: slot, pulls) { return true }
+            await backlog.outlet.giveBackProbe(of: breaker)
             return false
         }
     }
@@ -135,18 +129,23 @@ package struct BacklogPuller: Service {
     /// Sends a single delivery as the probe.
     ///
     /// A delivery that is no longer to be sent tests nothing, so another one follows.
-    private func probe(_ breaker: BreakerKey, by first: ProbeSlot, _ shift: PulledDeliverySender.Shift) async -> Bool {
-        var scout = first
-        for _ in 0..<Self.scouts {
-            guard case .ready(let ready)? = await haul(scout.place, in: scout.places, asScout: true, shift) else {
+    private func send(
+        aProbeOf breaker: BreakerKey,
+        to backlog: Outlets.Backlog,
+        in first: ProbeSlot,
+        _ pulls: PulledDeliverySender.Context
+    ) async -> Bool {
+        var slot = first
+        for _ in 0..<Self.mostProbes {
+            guard case .ready(let ready)? = await pull(slot.place, in: slot.places, asProbe: true, pulls) else {
                 return false
             }
-            await shift.loads.carrying(ready.footprint) { await carrier.send(ready, probing: breaker) }
+            await pulls.loads.carrying(ready.footprint) { await sender.send(ready, probing: breaker) }
             guard !ready.isSent else { return true }
-            guard let next = await self.scout(of: scout.place.key) else { return false }
-            scout = next
+            guard let next = await probeSlot(of: backlog) else { return false }
+            slot = next
         }
-        carrier.dispatcher.give(back: scout.places)
+        slot.places.giveBack()
         return false
     }
 
@@ -156,141 +155,18 @@ package struct BacklogPuller: Service {
         let places: PulledPlaces
     }
 
-    private func scout(of key: BacklogKey) async -> ProbeSlot? {
-        guard let place = backlogs.scout(of: key, among: priorities, using: context.chance) else { return nil }
-        return await places(at: place, atMost: 1).map { ProbeSlot(place: place, places: $0) }
-    }
-
-    private func places(at place: BacklogPlace, atMost count: Int) async -> PulledPlaces? {
-        await carrier.dispatcher.places(upTo: count, at: OutletKey(place.key), for: place.priority.lane)
-    }
-
-    /// The result of a pull.
-    private enum PullOutcome {
-        case ready(PulledDeliverySender.Ready)
-        /// Nothing waits there, or a drain came before the look-up.
-        case nothing
-        case hasFailed
-    }
-
-    /// Claims and looks up the next deliveries of a place, as soon as it has a turn and there is free memory.
-    ///
-    /// It returns `nil` if another worker is pulling or a drain has begun. Unused places are returned.
-    private func haul(
-        _ place: BacklogPlace,
-        in places: PulledPlaces,
-        asScout: Bool = false,
-        _ shift: PulledDeliverySender.Shift
-    ) async -> PullOutcome? {
-        await turns.enter()
-        defer { turns.leave() }
-        await shift.room()
-        // A more urgent delivery may have arrived meanwhile.
-        guard !shift.drain.isDraining,
-            let priority = asScout ? place.priority : backlogs.next(of: place.key, among: priorities)
-        else {
-            carrier.dispatcher.give(back: places)
+    private func probeSlot(of backlog: Outlets.Backlog) async -> ProbeSlot? {
+        let (outlet, key) = (backlog.outlet, backlog.key)
+        guard let place = outlet.backlogs.probePlace(of: key, among: priorities, using: context.chance) else {
             return nil
         }
-        let claimed = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout, shift.drain)
-        if case .load(let load) = claimed, !load.lines.isEmpty {
-            return await carrier.prepare(load, shift).map(PullOutcome.ready) ?? .nothing
-        }
-        carrier.dispatcher.give(back: places)
-        return switch claimed {
-        case .load: .nothing
-        case .isBusy: nil
-        case .hasFailed: .hasFailed
-        }
+        return await places(at: place, of: outlet, atMost: 1).map { ProbeSlot(place: place, places: $0) }
     }
 
-    private enum Claimed {
-        case load(PulledBatch)
-        /// Another worker is pulling.
-        case isBusy
-        case hasFailed
+    private func places(at place: BacklogPlace, of outlet: Outlet, atMost count: Int) async -> PulledPlaces? {
+        await sender.dispatcher.places(upTo: count, at: outlet, for: place.priority.lane)
     }
 
-    private func claim(
-        _ place: BacklogPlace,
-        in places: PulledPlaces,
-        asScout: Bool,
-        _ drain: DrainSignal
-    ) async -> Claimed {
-        let glance = backlogs.glance(at: place)
-        let claim = context.newClaim()
-        let lease = Lease()
-        var load = PulledBatch(place: place, lines: [], claim: claim, lease: lease, places: places)
-        // The answer of any part may be lost.
-        var isLost = false
-        do throws(StoreError) {
-            let taken = try await failing[place].take(atMost: places.count) { (users) throws(StoreError) in
-                try await store.head(glance.look, atMost: places.count, of: users)
-            } count: {
-                $0.lines?.count
-            } _: { (users, limit) throws(StoreError) -> PullResult in
-                let start = context.time.steady()
-                do throws(StoreError) {
-                    let look = glance.look.reaching(users)
-                    let pulled =
-                        asScout
-                        ? try await store.scout(look, as: claim, of: users)
-                        : try await store.pull(look, atMost: limit, as: claim, of: users)
-                    if pulled.lines?.isEmpty == false { lease.begin(at: start) }
-                    return pulled
-                } catch {
-                    context.metrics.storeFailures.increment()
-                    if error.code == .outcomeUnknown {
-                        isLost = true
-                        lease.begin(at: start)
-                    }
-                    throw error
-                }
-            }
-            let lines = taken.values.compactMap(\.lines)
-            guard isLost || !lines.isEmpty else { return .isBusy }
-            load.lines = Array(lines.joined())
-            // A probe's delivery may be the last of all.
-            if let lines = taken.main?.lines, !asScout || lines.isEmpty {
-                backlogs.pulled(lines.compactMap(\.queuedAt), by: glance)
-            }
-        } catch {
-            context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
-            guard isLost else { return .hasFailed }
-        }
-        if isLost {
-            let lines = await regain(load, until: drain)
-            guard lines != nil || !load.lines.isEmpty else { return .hasFailed }
-            load.lines = lines ?? load.lines
-        }
-        metrics.count(pulled: load.lines.count, from: place.key)
-        return .load(load)
-    }
-
-    /// Reads all deliveries of a pull of which an answer was lost; `nil` if the server fails on that, or after minutes,
-    /// when the sweeper has them.
-    ///
-    /// The database may be unavailable for longer than the deliveries may be sent. They then return to the backlog. A
-    /// statement that ends between a query and its lock is seen only by the second query.
-    private func regain(_ load: PulledBatch, until drain: DrainSignal) async -> [ClaimedDelivery]? {
-        var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
-        var (looks, failures) = (0, 0)
-        while failures < 3, !load.lease.hasLasted(Self.longestSearch, at: context.time.steady()) {
-            guard await pauses.pause() else { return nil }
-            do throws(StoreError) {
-                guard case .lines(let lines) = try await store.regain(load.place.key, as: load.claim) else { continue }
-                looks += 1
-                if lines.count > load.lines.count || looks == 2 { return lines }
-            } catch {
-                context.metrics.storeFailures.increment()
-                if error.mayPassForOthers { failures += 1 }
-            }
-        }
-        return nil
-    }
-
-    /// The period of the search for a lost pull, about as long as the sweeper leaves it to this worker.
-    private static let longestSearch = Duration.seconds(360)
     private static let longestRest = Duration.seconds(5)
 
     /// The wait before another pull if no place was free or another worker was pulling.
@@ -326,11 +202,26 @@ private struct Pace {
     }
 }
 
-/// The result of one pull, with its places in the outlet's window.
-struct PulledBatch: Sendable {
-    let place: BacklogPlace
-    var lines: [ClaimedDelivery]
-    let claim: Claim
-    let lease: Lease
-    let places: PulledPlaces
+extension Intake {
+    /// Returns a service that resumes the deliveries in the backlogs of these lanes.
+    package func puller(for lanes: [Lane], every interval: Duration = .seconds(1)) -> BacklogPuller {
+        BacklogPuller(
+            store: worker.store,
+            outlets: worker.outlets,
+            sender: PulledDeliverySender(
+                catalogs: catalogs,
+                zones: zones,
+                outlets: worker.outlets.keys,
+                resumption: resumption,
+                dispatcher: dispatcher,
+                settler: settler,
+                context: context
+            ),
+            metrics: context.metrics.backlogs,
+            context: context,
+            failing: FailingUsersByPlace(context),
+            priorities: Set(Priority.allCases.filter { lanes.contains($0.lane) }),
+            interval: interval
+        )
+    }
 }

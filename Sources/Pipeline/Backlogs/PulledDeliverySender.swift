@@ -10,19 +10,20 @@ import Store
 struct PulledDeliverySender: Sendable {
     let catalogs: CatalogSource
     let zones: ZoneLibrary
-    let senders: OutletDirectory
+    /// The outlets that are configured.
+    let outlets: Set<OutletKey>
     let resumption: ResumeStage
     let dispatcher: Dispatcher
     let settler: Settler
     let context: PipelineContext
 
     /// The tasks and the drain signal that all loads share.
-    struct Shift: Sendable {
+    struct Context: Sendable {
         let drain: DrainSignal
         /// The loads in flight to their providers.
         let loads = DetachedWork()
         /// The work that these loads set aside.
-        let asides = DetachedWork()
+        let detached = DetachedWork()
 
         init(_ drain: DrainSignal) {
             self.drain = drain
@@ -31,27 +32,22 @@ struct PulledDeliverySender: Sendable {
         /// Returns when the loads in flight and the work set aside are below their limits.
         func room() async {
             await loads.room()
-            await asides.room()
+            await detached.room()
         }
 
         /// Runs a body, and returns when everything that it started is settled.
         func run(_ body: () async -> Void) async {
             await withDiscardingTaskGroup { group in
-                group.addTask { await asides.run() }
+                group.addTask { await detached.run() }
                 await withDiscardingTaskGroup { group in
                     group.addTask { await loads.run() }
                     await body()
                     loads.finish()
                 }
-                asides.finish()
+                detached.finish()
             }
         }
     }
-
-    /// The outlets that this worker can use.
-    var outlets: [OutletKey] { senders.keys }
-
-    func serves(_ key: BacklogKey) -> Bool { senders.outlet(OutletKey(key)) != nil }
 
     /// The part of a load that is about to be sent.
     struct Ready: Sendable {
@@ -74,12 +70,12 @@ struct PulledDeliverySender: Sendable {
     /// Such a load keeps its claim, like that of a dead worker.
     ///
     /// Loads are prepared in turn, so that their sends begin in order.
-    func prepare(_ load: PulledBatch, _ shift: Shift) async -> Ready? {
+    func prepare(_ load: PulledBatch, _ pulls: Context) async -> Ready? {
         let lane = load.place.priority.lane
-        let batch = Batch(carrying: load.claim, lane: lane, shift.drain, shift.asides, context)
-        let decider = Decider(catalogs: catalogs.current, senders: senders, zones: zones, now: batch.now)
+        let batch = Batch(carrying: load.claim, lane: lane, pulls.drain, pulls.detached, context)
+        let decider = Decider(catalogs: catalogs.current, outlets: outlets, zones: zones, now: batch.now)
         guard let (work, stuck) = await resumption.decide(load.lines, under: load.lease, decider, batch) else {
-            dispatcher.give(back: load.places)
+            load.places.giveBack()
             return nil
         }
         let isOwn = { (shipment: OutgoingDelivery) in load.place.key.isOf(shipment) }

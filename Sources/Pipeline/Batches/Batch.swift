@@ -2,6 +2,7 @@ import AMQP
 import BellhopRules
 import ServiceRuntime
 import Store
+import Synchronization
 
 /// The common data of all stages of one batch.
 struct Batch: Sendable {
@@ -10,45 +11,48 @@ struct Batch: Sendable {
     private(set) var claim: Claim
     let messages: OpenMessages
     let persistence: WriteRetrier
-    let asides: DetachedWork
+    let detached: DetachedWork
     /// The time at which the batch was taken.
     let now: Timestamp
     /// The times of its steps; `nil` if it is not traced.
     private(set) var steps: BatchTimings?
 
     /// The common data of all batches of a lane.
-    struct Shift: Sendable {
+    struct Context: Sendable {
         let lane: Lane
         let drain: DrainSignal
-        let asides: DetachedWork
+        let detached: DetachedWork
         /// Acknowledges completed messages.
         let acknowledge: @Sendable ([DeliveryTag]) -> Void
         /// Receives the messages that a batch has given up before a drain.
         var giveBack: @Sendable ([OpenMessages.Abandoned]) -> Void = { _ in }
     }
 
-    init(_ messages: [IncomingMessage], _ shift: Shift, _ context: PipelineContext) {
-        lane = shift.lane
+    init(_ messages: [IncomingMessage], _ batchContext: Context, _ context: PipelineContext) {
+        lane = batchContext.lane
         claim = context.newClaim()
         self.messages = OpenMessages(
             messages.map(\.tag),
             of: messages,
-            acknowledge: shift.acknowledge,
-            giveBack: { [drain = shift.drain, giveBack = shift.giveBack] in if !drain.isDraining { giveBack($0) } }
+            acknowledge: batchContext.acknowledge,
+            giveBack: { [drain = batchContext.drain, giveBack = batchContext.giveBack] in
+                if !drain.isDraining { giveBack($0) }
+            }
         )
-        persistence = WriteRetrier(drain: shift.drain, context: context)
-        asides = shift.asides
+        persistence = WriteRetrier(drain: batchContext.drain, context: context)
+        detached = batchContext.detached
         now = context.time.timestamp
         steps = context.tracer.map { BatchTimings($0.time) }
     }
 
     /// Creates a batch for deliveries that were pulled from a backlog, without messages.
-    init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: DetachedWork, _ context: PipelineContext) {
+    init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ detached: DetachedWork, _ context: PipelineContext)
+    {
         self.lane = lane
         self.claim = claim
         messages = OpenMessages([], acknowledge: { _ in })
         persistence = WriteRetrier(drain: drain, context: context)
-        self.asides = asides
+        self.detached = detached
         now = context.time.timestamp
     }
 
@@ -116,5 +120,51 @@ extension Batch {
         }
         for (item, why) in answers.unanswered { messages.giveUp(positions([item]), because: why) }
         return (answers.values, answers.unanswered.map(\.item))
+    }
+}
+
+/// The times of a batch's steps, for tracing.
+///
+/// Thread safety: all state is behind a lock.
+final class BatchTimings: Sendable {
+    /// A step that all events of a batch take together.
+    enum Step: String, CaseIterable {
+        case lookUp = "look up"
+        case record
+    }
+
+    let time: any TimeSource
+    private let spans = Mutex<[Step: (start: Instant, end: Instant)]>([:])
+
+    init(_ time: any TimeSource) {
+        self.time = time
+    }
+
+    /// Notes the time of a step.
+    ///
+    /// A step in several parts lasts from the first to the last of them.
+    func took(_ step: Step, from start: Instant, to end: Instant) {
+        spans.withLock { spans in
+            let before = spans[step]
+            spans[step] = (min(before?.start ?? start, start), max(before?.end ?? end, end))
+        }
+    }
+
+    /// The steps in their order.
+    var all: [(step: Step, start: Instant, end: Instant)] {
+        spans.withLock { spans in
+            Step.allCases.compactMap { step in spans[step].map { (step, $0.start, $0.end) } }
+        }
+    }
+}
+
+extension Batch {
+    /// Runs one step, and notes its duration if the batch is traced.
+    func timed<Value>(_ step: BatchTimings.Step, _ work: () async -> Value) async -> Value {
+        guard let steps else { return await work() }
+        let start = steps.time.now()
+        let value = await work()
+        steps.took(step, from: start, to: steps.time.now())
+        return value
     }
 }

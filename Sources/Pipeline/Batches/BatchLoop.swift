@@ -26,33 +26,33 @@ struct BatchLoop: Sendable {
 
     /// Processes one batch.
     ///
-    /// It leaves the gate when others may enter, and sets waiting work aside.
-    typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, DetachedWork) async -> Void
+    /// It leaves the limiter when others may enter, and sets waiting work aside.
+    typealias Work = @Sendable (_ batch: [IncomingMessage], ConcurrencyLimiter, DetachedWork) async -> Void
 
     func run(until drain: DrainSignal, _ work: @escaping Work) async {
         await clocks?.hold(until: drain)
         consumer.start()
-        let asides = DetachedWork()
+        let detached = DetachedWork()
         await withDiscardingTaskGroup { group in
-            group.addTask { await asides.run() }
+            group.addTask { await detached.run() }
             await withDiscardingTaskGroup { group in
                 group.addTask { [stuck, consumer] in
                     await stuck.run(
                         until: drain,
-                        { message, gate in await work([message], gate, asides) },
+                        { message, limiter in await work([message], limiter, detached) },
                         release: consumer.release
                     )
                 }
-                await takeBatches(until: drain, asides, work)
+                await takeBatches(until: drain, detached, work)
                 stuck.finish()
             }
-            asides.finish()
+            detached.finish()
         }
         await consumer.close()
     }
 
-    private func takeBatches(until drain: DrainSignal, _ asides: DetachedWork, _ work: @escaping Work) async {
-        let gate = Gate(places: batchesAtOnce)
+    private func takeBatches(until drain: DrainSignal, _ detached: DetachedWork, _ work: @escaping Work) async {
+        let limiter = ConcurrencyLimiter(places: batchesAtOnce)
         await withDiscardingTaskGroup { group in
             group.addTask { [consumer, stuck] in
                 await drain.wait()
@@ -60,17 +60,17 @@ struct BatchLoop: Sendable {
                 stuck.open()
             }
             while true {
-                await gate.enter()
-                await asides.room()
+                await limiter.enter()
+                await detached.room()
                 await stuck.room()
                 guard let messages = await consumer.next(atMost: batch, bytes: Self.batchBytes) else { break }
                 await clocks?.hold(until: drain)
                 // A drain returns these messages, which were not started, with the end of the connection.
                 if drain.isDraining || Task.isCancelled, let clocks, clocks.verdict != .agree { break }
                 arrived(messages)
-                group.addTask { await work(messages, gate, asides) }
+                group.addTask { await work(messages, limiter, detached) }
             }
-            gate.leave()
+            limiter.leave()
         }
     }
 }

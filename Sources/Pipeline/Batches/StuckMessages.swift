@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// Thread safety: all state is behind a lock; continuations are resumed outside of it.
 final class StuckMessages: Sendable {
-    /// Processes one message like a batch, and leaves the gate when it is stored.
-    typealias Work = @Sendable (IncomingMessage, Gate) async -> Void
+    /// Processes one message like a batch, and leaves the limiter when it is stored.
+    typealias Work = @Sendable (IncomingMessage, ConcurrencyLimiter) async -> Void
 
     fileprivate struct Entry {
         let message: IncomingMessage
@@ -145,12 +145,12 @@ final class StuckMessages: Sendable {
         _ work: @escaping Work,
         release: @escaping @Sendable ([DeliveryTag]) -> Void
     ) async {
-        let gate = Gate(places: Self.atOnce)
+        let limiter = ConcurrencyLimiter(places: Self.atOnce)
         await withDiscardingTaskGroup { group in
             for await turn in turns {
                 switch turn {
                 case .again(let message, let pause):
-                    group.addTask { await self.again(message, after: pause, drain, gate, work) }
+                    group.addTask { await self.again(message, after: pause, drain, limiter, work) }
                 case .back(let tag):
                     group.addTask {
                         guard await drain.sleep(for: Self.pauseBeforeReturn, by: self.context.time) else { return }
@@ -170,15 +170,15 @@ final class StuckMessages: Sendable {
         _ message: IncomingMessage,
         after pause: Duration,
         _ drain: DrainSignal,
-        _ gate: Gate,
+        _ limiter: ConcurrencyLimiter,
         _ work: Work
     ) async {
         guard await drain.sleep(for: pause, by: context.time), !drain.isDraining else { return }
         await context.clocks?.hold(until: drain)
-        await gate.enter()
-        guard state.withLock({ $0.entries[message.tag] != nil }), !drain.isDraining else { return gate.leave() }
+        await limiter.enter()
+        guard state.withLock({ $0.entries[message.tag] != nil }), !drain.isDraining else { return limiter.leave() }
         // A part of it may be done already.
-        await work(message.deliveredAgain, gate)
+        await work(message.deliveredAgain, limiter)
         next(message)
     }
 

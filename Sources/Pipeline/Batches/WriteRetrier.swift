@@ -170,7 +170,7 @@ struct WriteRetrier: Sendable {
         _ items: [Item],
         _ places: Range<Int>,
         failures limit: Int,
-        _ pauses: inout Pauses,
+        _ pauses: inout RetryBackoff,
         _ parts: inout Parts<Value>,
         _ work: @Sendable ([Item]) async throws(StoreError) -> Value
     ) async {
@@ -201,7 +201,7 @@ struct WriteRetrier: Sendable {
     private func attempt<Value: Sendable>(
         _ size: Int,
         failures limit: Int,
-        _ pauses: inout Pauses,
+        _ pauses: inout RetryBackoff,
         _ work: @Sendable () async throws(StoreError) -> Value
     ) async -> ServerReply<Value> {
         var failures = 0
@@ -224,9 +224,9 @@ struct WriteRetrier: Sendable {
         }
     }
 
-    private func pauses() -> Pauses { Pauses(drain: drain, time: context.time, chance: context.chance) }
+    private func pauses() -> RetryBackoff { RetryBackoff(drain: drain, time: context.time, chance: context.chance) }
 
-    private func note(_ error: StoreError, of size: Int, after pauses: Pauses) {
+    private func note(_ error: StoreError, of size: Int, after pauses: RetryBackoff) {
         context.metrics.storeFailures.increment()
         // A retried deadlock is not worth a log message; a database that stays unavailable is.
         guard pauses.failures == 2 else { return }
@@ -236,7 +236,52 @@ struct WriteRetrier: Sendable {
         )
     }
 
-    private func noteAnswer(after pauses: Pauses) {
+    private func noteAnswer(after pauses: RetryBackoff) {
         if pauses.failures > 2 { context.logger.notice("database accepts batches again") }
+    }
+}
+
+/// The pauses of a batch that waits for an unavailable server: unlimited in normal operation, a few attempts after the
+/// start of a drain.
+struct RetryBackoff {
+    private(set) var failures = 0
+    private let drain: DrainSignal
+    private let time: any TimeSource
+    private var chance: RandomSource
+    private var backoff = Backoff(base: .milliseconds(20), cap: .seconds(5))
+
+    init(drain: DrainSignal, time: any TimeSource, chance: RandomSource) {
+        self.drain = drain
+        self.time = time
+        self.chance = chance
+    }
+
+    /// Counts a failure and pauses before the next attempt; `false` if there must be none.
+    mutating func pause() async -> Bool {
+        failures += 1
+        let pause = backoff.next(using: &chance)
+        guard !drain.isDraining || failures < Self.attemptsWhileDraining, !Task.isCancelled else { return false }
+        guard !drain.isDraining else { return (try? await time.sleep(for: pause)) != nil }
+        return await drain.sleep(for: pause, by: time)
+    }
+
+    private static let attemptsWhileDraining = 5
+}
+
+extension DrainSignal {
+    /// Sleeps for `span`, but not past the beginning of a drain.
+    ///
+    /// - Returns: Whether no cancellation came first.
+    func sleep(for span: Duration, by time: any TimeSource) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { (try? await time.sleep(for: span)) != nil }
+            group.addTask {
+                await self.wait()
+                return !Task.isCancelled
+            }
+            let isOver = await group.next() ?? false
+            group.cancelAll()
+            return isOver
+        }
     }
 }

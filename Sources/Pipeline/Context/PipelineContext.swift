@@ -9,7 +9,7 @@ package struct PipelineContext: Sendable {
     let logger: Logger
     let metrics: PipelineMetrics
     /// The announcer of inbox changes; `nil` if no process has open streams.
-    let herald: InboxChangeNotifier?
+    let inboxChanges: InboxChangeNotifier?
     /// The tracer; `nil` if tracing is off, so that no spans are created.
     let tracer: Tracer?
     /// Prevents a worker from acting on a wrong clock; `nil` only if nothing depends on one.
@@ -22,7 +22,7 @@ package struct PipelineContext: Sendable {
         chance: RandomSource = .system,
         logger: Logger,
         metrics: PipelineMetrics,
-        herald: InboxChangeNotifier? = nil,
+        inboxChanges: InboxChangeNotifier? = nil,
         tracer: Tracer? = nil,
         clocks: ClockWatch? = nil,
         claimant: Claimant = .unknown
@@ -31,7 +31,7 @@ package struct PipelineContext: Sendable {
         self.chance = chance
         self.logger = logger
         self.metrics = metrics
-        self.herald = herald
+        self.inboxChanges = inboxChanges
         self.tracer = tracer
         self.clocks = clocks
         self.claimant = claimant

@@ -130,14 +130,14 @@ struct RecordMetrics: Sendable {
     }
 
     func count(_ outcomes: some Sequence<(app: AppID, outcome: RecordOutcome)>) {
-        var tally = Tally<Word>()
+        var tally = RunLengthCounter<Word>()
         for (app, outcome) in outcomes { tally.add(Word(app: app, word: outcome.rawValue)) }
         for (key, count) in tally.counted() { notifications.with(key.app.text, key.word).increment(by: count) }
     }
 
     /// Counts the initial decisions on new notifications.
     func countDecisions(_ records: some Sequence<InboxRecord>) {
-        var tally = Tally<Decided>()
+        var tally = RunLengthCounter<Decided>()
         for record in records {
             for line in record.deliveries {
                 tally.add(Decided(app: record.app, state: line.state, reason: line.reason))
@@ -222,7 +222,7 @@ struct DeliveryMetrics: Sendable {
 
     /// Counts settlements, each with the tier in which its resume waits, if any.
     func count(_ settlements: some Sequence<(Settlement, RetryTier?)>) {
-        var tally = Tally<Word>()
+        var tally = RunLengthCounter<Word>()
         for (settlement, tier) in settlements {
             let app = settlement.key.notification.recipient.app
             tally.add(Word(app: app, word: settlement.state.rawValue))

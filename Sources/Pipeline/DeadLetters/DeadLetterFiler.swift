@@ -24,15 +24,15 @@ package struct DeadLetterFiler: Service {
     package var isReady: Bool { current.isConsuming }
 
     /// Creates a filer; `makeConsumer` returns a new consumer of the dead-letter queue, not yet started.
-    package init(tools: SchedulerContext, makeConsumer: @escaping @Sendable () -> Consumer) {
+    package init(context: SchedulerContext, makeConsumer: @escaping @Sendable () -> Consumer) {
         self.makeConsumer = makeConsumer
-        pool = tools.pool
-        time = tools.time
-        chance = tools.chance
-        logger = tools.logger.labelled(name)
-        names = tools.names
-        file = DeadLetterStore(pool: tools.pool)
-        filed = tools.metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
+        pool = context.pool
+        time = context.time
+        chance = context.chance
+        logger = context.logger.labelled(name)
+        names = context.names
+        file = DeadLetterStore(pool: context.pool)
+        filed = context.metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
     }
 
     package func run(until drain: DrainSignal) async throws {

@@ -22,10 +22,10 @@ struct DeadLetterQueue: Sendable {
     ///
     /// It calls `ended` with the positions of confirmed ones as soon as they are, and at the end with the unconfirmed
     /// ones. The latter exist only if a drain or a cancellation came first.
-    func bury(
+    func publish(
         _ undeliverables: [DeadLetterSource],
         until drain: DrainSignal,
-        _ ended: (_ positions: [Int], _ areBuried: Bool) async -> Void
+        _ ended: (_ positions: [Int], _ areConfirmed: Bool) async -> Void
     ) async {
         guard !undeliverables.isEmpty else { return }
         var chance = context.chance
@@ -34,14 +34,14 @@ struct DeadLetterQueue: Sendable {
             let letter = DeadLetter(undeliverable, to: exchange, at: now, using: &chance)
             return Waiting(position: position, cause: undeliverable.cause, letter: letter)
         }
-        var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
+        var pauses = RetryBackoff(drain: drain, time: context.time, chance: context.chance)
         while true {
             let outcomes = await publisher.publish(waiting.map(\.letter.message))
-            let buried = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)
-            if !buried.isEmpty {
-                for item in buried { context.metrics.countDeadLetter(item.cause) }
-                context.logger.info("dead-lettered", Self.summary(buried.map(\.cause.reason)))
-                await ended(buried.map(\.position), true)
+            let confirmed = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)
+            if !confirmed.isEmpty {
+                for item in confirmed { context.metrics.countDeadLetter(item.cause) }
+                context.logger.info("dead-lettered", Self.summary(confirmed.map(\.cause.reason)))
+                await ended(confirmed.map(\.position), true)
             }
             let first = outcomes.first { $0 != .confirmed }
             waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map { waiting, outcome in

@@ -6,13 +6,14 @@ import Store
 /// Applies the rules to notifications, with the configured providers.
 struct Decider: Sendable {
     let catalogs: CatalogSet
-    let senders: OutletDirectory
+    /// The outlets that are configured.
+    let outlets: Set<OutletKey>
     let zones: ZoneLibrary
     let now: Timestamp
 
     /// Returns the same decider at another instant, because the look-ups for a decision may have taken long.
     func at(_ now: Timestamp) -> Decider {
-        Decider(catalogs: catalogs, senders: senders, zones: zones, now: now)
+        Decider(catalogs: catalogs, outlets: outlets, zones: zones, now: now)
     }
 
     /// The decisions about the new notifications of some messages.

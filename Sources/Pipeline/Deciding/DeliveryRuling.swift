@@ -28,7 +28,9 @@ extension Decider {
         switch outcome {
         case .send:
             guard let device else { return .withhold(.suppress(.deviceGone)) }
-            guard senders.serves(app, device.provider) else { return .withhold(.suppress(.noProvider)) }
+            guard outlets.contains(OutletKey(app: app, provider: device.provider)) else {
+                return .withhold(.suppress(.noProvider))
+            }
             return .send(.push(device))
         case .wait(let wait): return .withhold(.wait(wait))
         case .drop: return .withhold(.suppress(.quietHours))
@@ -41,7 +43,7 @@ extension Decider {
     func mailRuling(_ outcome: Outcome?, _ facts: DecisionFacts) -> DeliveryRuling {
         switch outcome {
         case .send?:
-            guard senders.mails(facts.catalog.app) else { return .withhold(.suppress(.noProvider)) }
+            guard outlets.contains(.email(of: facts.catalog.app)) else { return .withhold(.suppress(.noProvider)) }
             guard let address = facts.recipient.email else { return .withhold(.suppress(.noAddress)) }
             let language = facts.recipient.locale.flatMap { facts.catalog.language(of: facts.type.type, for: $0) }
             return .send(.mail(to: address, in: language ?? facts.catalog.language))

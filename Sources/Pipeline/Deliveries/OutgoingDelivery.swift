@@ -1,6 +1,7 @@
 import BellhopRules
 import Push
 import Store
+import Synchronization
 
 /// The content of a delivery: a push to one device, or a mail to the user's address.
 ///
@@ -176,5 +177,74 @@ final class OutgoingDelivery: Sendable {
     var environment: PushEnvironment? {
         guard let device = payload.device, device.provider == .apns else { return nil }
         return device.environment ?? .production
+    }
+}
+
+/// The beginning of the claim on some shipments, as determined without the database's clock.
+///
+/// It is the time before the claiming statement was sent, so the lease ends sooner here than in the database. The
+/// shipments exist before that statement has an answer, and share one object.
+///
+/// Thread safety: the instant is behind a lock.
+final class Lease: Sendable {
+    private let beginning = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Notes the send time of a statement that has claimed a delivery.
+    ///
+    /// Of several, the earliest counts.
+    func begin(at instant: ContinuousClock.Instant) {
+        beginning.withLock { $0 = min($0 ?? instant, instant) }
+    }
+
+    /// The beginning; `nil` if the lease has not begun.
+    var start: ContinuousClock.Instant? { beginning.withLock { $0 } }
+
+    /// Whether it has lasted for longer than `span`; `false` if it has not begun.
+    func hasLasted(_ span: Duration, at now: ContinuousClock.Instant) -> Bool {
+        beginning.withLock { $0.map { $0.duration(to: now) > span } ?? false }
+    }
+}
+
+/// Identifies one app at one of its providers.
+struct OutletKey: Hashable, Sendable {
+    let app: AppID
+    /// The provider's name in metrics and in the ledger.
+    let provider: String
+
+    init(app: AppID, provider: PushProvider) {
+        self.app = app
+        self.provider = provider.rawValue
+    }
+
+    /// Returns the key of the app's mail relay.
+    static func email(of app: AppID) -> OutletKey { OutletKey(app: app, provider: "email") }
+
+    /// Whether a single platform's devices can be blocked separately.
+    var hasPlatforms: Bool { self != .email(of: app) }
+
+    /// Creates the key of the whole outlet to which a part belongs.
+    init(_ part: OutletScope) {
+        self.init(app: part.app, provider: part.provider)
+    }
+
+    private init(app: AppID, provider: String) {
+        self.app = app
+        self.provider = provider
+    }
+}
+
+extension OutletScope {
+    /// Creates a part: the whole outlet, or one platform of it.
+    init(_ outlet: OutletKey, platform: DevicePlatform? = nil) {
+        self.init(app: outlet.app, provider: outlet.provider, platform: platform)
+    }
+
+    /// Creates the part for events of one type.
+    init(_ outlet: OutletKey, type: EventType) {
+        self.init(app: outlet.app, provider: outlet.provider, type: type)
+    }
+
+    func isOf(_ outlet: OutletKey) -> Bool {
+        app == outlet.app && provider == outlet.provider
     }
 }

@@ -8,7 +8,7 @@ import Store
 /// Any number may run. In the worst case, a crash makes a device receive the same number twice.
 package struct BadgeDuty: Service {
     package let name = "badges"
-    private let tools: SchedulerContext
+    private let context: SchedulerContext
     private let book: BadgeStore
     private let loop: DutyLoop
     private let failing: FailingUsers
@@ -26,17 +26,17 @@ package struct BadgeDuty: Service {
         }
     }
 
-    package init(tools: SchedulerContext, rhythm: Rhythm = Rhythm()) {
-        self.tools = tools
+    package init(context: SchedulerContext, rhythm: Rhythm = Rhythm()) {
+        self.context = context
         calm = rhythm.calm
-        loop = tools.loop(
+        loop = context.loop(
             of: name,
             every: rhythm.interval,
             trouble: "cannot read pending badge updates"
         )
-        book = BadgeStore(pool: tools.pool)
-        failing = tools.failingUsers(name, tools.logger)
-        handedOver = tools.metrics.counter(
+        book = BadgeStore(pool: context.pool)
+        failing = context.failingUsers(name, context.logger)
+        handedOver = context.metrics.counter(
             "bellhop_badge_updates_total",
             help: "Users handed over because the number on their apps' icons had changed."
         )
@@ -50,7 +50,7 @@ package struct BadgeDuty: Service {
     private func handOver(_ lookBack: inout PollWindow) async throws(StoreError) -> DutyLoop.Next {
         let entries = try await lookBack.look { (span) throws(StoreError) in try await take(within: span) }
         guard !entries.isEmpty else { return .later }
-        let outcome = await tools.publisher.publish([message(entries.map(\.recipient))])
+        let outcome = await context.publisher.publish([message(entries.map(\.recipient))])
         guard outcome == [.confirmed] else {
             lookBack.putBack()
             try await book.giveBack(entries)
@@ -74,8 +74,8 @@ package struct BadgeDuty: Service {
 
     private func message(_ recipients: [UserKey]) -> OutgoingMessage {
         OutgoingMessage(
-            exchange: tools.names.work,
-            routingKey: tools.names.resume(.normal),
+            exchange: context.names.work,
+            routingKey: context.names.resume(.normal),
             properties: MessageProperties(contentType: "application/json"),
             body: BadgeMessage(recipients: recipients).body
         )

@@ -36,20 +36,20 @@ package struct DueDeliveryDuty: Service {
         }
     }
 
-    package init(tools: SchedulerContext, rhythm: Rhythm = Rhythm()) {
-        let logger = tools.logger.labelled(name)
+    package init(context: SchedulerContext, rhythm: Rhythm = Rhythm()) {
+        let logger = context.logger.labelled(name)
         failing = Dictionary(
-            uniqueKeysWithValues: Priority.allCases.map { ($0, tools.failingUsers("hand-over", logger)) }
+            uniqueKeysWithValues: Priority.allCases.map { ($0, context.failingUsers("hand-over", logger)) }
         )
         rate = rhythm.rate
         wholeLook = min(rhythm.interval * 60, rhythm.grace / 5)
         self.logger = logger
-        loop = tools.loop(of: name, every: rhythm.interval, trouble: "cannot read due deliveries")
-        watch = ClaimantWatch(tools: tools, interval: rhythm.interval * 2)
-        time = tools.time
-        due = DueDeliveryStore(pool: tools.pool, strandedAfter: rhythm.grace)
-        resumes = tools.resumes(logger)
-        handedOver = tools.metrics.counter(
+        loop = context.loop(of: name, every: rhythm.interval, trouble: "cannot read due deliveries")
+        watch = ClaimantWatch(context: context, interval: rhythm.interval * 2)
+        time = context.time
+        due = DueDeliveryStore(pool: context.pool, strandedAfter: rhythm.grace)
+        resumes = context.resumes(logger)
+        handedOver = context.metrics.counter(
             "bellhop_handed_over_total",
             help: "Due or stranded notifications released."
         )

@@ -11,7 +11,7 @@ import Store
 package struct DueEventDuty: Service {
     package let name = "due-events"
     private let store: WorkerStore
-    private let tools: SchedulerContext
+    private let context: SchedulerContext
     private let logger: Logger
     private let loop: DutyLoop
     private let published: Counter
@@ -19,17 +19,17 @@ package struct DueEventDuty: Service {
     private let age: Duration
 
     /// Creates it; from `age` on, an event for a wide audience is no longer expanded.
-    package init(tools: SchedulerContext, interval: Duration = .seconds(1), age: Duration = .seconds(86_400)) {
-        self.tools = tools
+    package init(context: SchedulerContext, interval: Duration = .seconds(1), age: Duration = .seconds(86_400)) {
+        self.context = context
         self.age = age
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "cannot read due events")
-        store = WorkerStore(pool: tools.pool)
-        published = tools.metrics.counter(
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "cannot read due events")
+        store = WorkerStore(pool: context.pool)
+        published = context.metrics.counter(
             "bellhop_due_events_total",
             help: "Events published at their deliverAt."
         )
-        closed = tools.metrics.counter(
+        closed = context.metrics.counter(
             "bellhop_closed_events_total",
             help: "Events for a wider audience that were given up before they were expanded, by the reason.",
             labels: ["app", "reason"]
@@ -50,13 +50,13 @@ package struct DueEventDuty: Service {
                 atMost: Self.batch,
                 within: span,
                 closingAfter: age,
-                notBeyond: tools.latest
+                notBeyond: context.latest
             )
         }
         guard !taken.isEmpty else { return .later }
         for event in taken { if let closing = event.closing { tell(closing, of: event) } }
         let due = taken.filter { $0.closing == nil }
-        let outcomes = await tools.publisher.publish(due.map { tools.event($0.app, $0.type.text, $0.body) })
+        let outcomes = await context.publisher.publish(due.map { context.event($0.app, $0.type.text, $0.body) })
         let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
         let open = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
         if !open.isEmpty { lookBack.putBack() }

@@ -12,11 +12,11 @@ package struct ErasureDuty: Service {
     private let oldest: Gauge
 
     /// Polls once per `interval`; no statement takes longer than `patience`.
-    package init(tools: SchedulerContext, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
-        book = ErasureStore(pool: tools.pool)
-        loop = tools.loop(of: name, every: interval, trouble: "cannot read pending erasures")
+    package init(context: SchedulerContext, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
+        book = ErasureStore(pool: context.pool)
+        loop = context.loop(of: name, every: interval, trouble: "cannot read pending erasures")
         self.patience = patience
-        oldest = tools.metrics.gauge(
+        oldest = context.metrics.gauge(
             "bellhop_erasures_oldest_seconds",
             help: "Age of the oldest erasure whose second look is still to come; 0 if there is none."
         )

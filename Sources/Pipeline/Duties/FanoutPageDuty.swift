@@ -13,11 +13,11 @@ package struct FanoutPageDuty: Service {
     /// The time after which an unfinished page counts as lost; longer than any page takes.
     private let grace: Duration
 
-    package init(tools: SchedulerContext, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "cannot read fan-out pages")
-        store = WorkerStore(pool: tools.pool)
-        resumes = tools.resumes(logger)
+    package init(context: SchedulerContext, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "cannot read fan-out pages")
+        store = WorkerStore(pool: context.pool)
+        resumes = context.resumes(logger)
         self.grace = grace
     }
 

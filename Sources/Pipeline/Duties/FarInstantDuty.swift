@@ -11,11 +11,11 @@ package struct FarInstantDuty: Service {
     private let loop: DutyLoop
     private let corrected: LabelledMetric<Counter>
 
-    package init(tools: SchedulerContext, interval: Duration = .seconds(60)) {
-        book = FarInstantBook(pool: tools.pool)
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for instants far ahead")
-        corrected = tools.metrics.counter(
+    package init(context: SchedulerContext, interval: Duration = .seconds(60)) {
+        book = FarInstantBook(pool: context.pool)
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "the database cannot be asked for instants far ahead")
+        corrected = context.metrics.counter(
             "bellhop_far_instants_total",
             help: "Rows whose instants lay further ahead than anything is planned, and were set back.",
             labels: ["place"]

@@ -39,13 +39,13 @@ package struct ForgottenClaimDuty: Service {
         }
     }
 
-    package init(tools: SchedulerContext, rhythm: Rhythm) {
+    package init(context: SchedulerContext, rhythm: Rhythm) {
         rest = rhythm.rest
         step = rhythm.step
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: rhythm.rest, trouble: "cannot read forgotten claims")
-        claims = ForgottenClaimStore(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
-        found = tools.metrics.counter(
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: rhythm.rest, trouble: "cannot read forgotten claims")
+        claims = ForgottenClaimStore(pool: context.pool, olderThan: rhythm.lease + rhythm.grace)
+        found = context.metrics.counter(
             "bellhop_forgotten_claims_total",
             help: "First attempts that were never settled, found and released."
         )

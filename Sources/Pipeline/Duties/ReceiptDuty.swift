@@ -15,13 +15,13 @@ package struct ReceiptDuty: Service {
     private let loop: DutyLoop
     private let failing: FailingUsers
 
-    package init(tools: SchedulerContext, interval: Duration = .seconds(1)) {
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "cannot read due receipts")
-        store = WorkerStore(pool: tools.pool)
-        publisher = tools.publisher
-        failing = tools.failingUsers(name, logger)
-        names = tools.names
+    package init(context: SchedulerContext, interval: Duration = .seconds(1)) {
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "cannot read due receipts")
+        store = WorkerStore(pool: context.pool)
+        publisher = context.publisher
+        failing = context.failingUsers(name, logger)
+        names = context.names
     }
 
     package func run(until drain: DrainSignal) async throws {

@@ -16,22 +16,26 @@ package struct ReminderDuty: Service {
     private let book: ReminderStore
     private let catalogs: CatalogSource
     private let zones: ZoneLibrary
-    private let tools: SchedulerContext
+    private let context: SchedulerContext
     private let logger: Logger
     private let loop: DutyLoop
     private let rung: LabelledMetric<Counter>
     private let dropped: LabelledMetric<Counter>
 
-    package init(tools: SchedulerContext, catalogs: CatalogSource, zones: ZoneLibrary, interval: Duration = .seconds(1))
-    {
-        self.tools = tools
+    package init(
+        context: SchedulerContext,
+        catalogs: CatalogSource,
+        zones: ZoneLibrary,
+        interval: Duration = .seconds(1)
+    ) {
+        self.context = context
         self.catalogs = catalogs
         self.zones = zones
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "cannot read due reminders")
-        book = ReminderStore(pool: tools.pool)
-        rung = tools.metrics.counter("bellhop_reminders_total", help: "Reminders that rang.", labels: ["app"])
-        dropped = tools.metrics.counter(
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "cannot read due reminders")
+        book = ReminderStore(pool: context.pool)
+        rung = context.metrics.counter("bellhop_reminders_total", help: "Reminders that rang.", labels: ["app"])
+        dropped = context.metrics.counter(
             "bellhop_reminders_dropped_total",
             help: "Rings of reminders that were dropped because the app's catalogue does not know their type.",
             labels: ["app"]
@@ -45,13 +49,13 @@ package struct ReminderDuty: Service {
 
     private func ring(_ lookBack: inout PollWindow) async throws(StoreError) -> DutyLoop.Next {
         let open = try await lookBack.look { (span) throws(StoreError) in
-            try await book.open(atMost: Self.batch, within: span, notBeyond: tools.latest)
+            try await book.open(atMost: Self.batch, within: span, notBeyond: context.latest)
         }
         guard !open.isEmpty else { return .later }
-        let now = tools.time.timestamp
+        let now = context.time.timestamp
         var steps = open.map { step($0, now) }
         let due = steps.indices.filter { steps[$0].ring != nil }
-        let outcomes = await tools.publisher.publish(due.compactMap { steps[$0].ring })
+        let outcomes = await context.publisher.publish(due.compactMap { steps[$0].ring })
         // A reminder without a publisher confirm stays unchanged and fires at the next poll.
         let silent = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
         for index in silent { steps[index].plan = nil }
@@ -124,7 +128,7 @@ package struct ReminderDuty: Service {
             ("targetId", .string(reminder.id.text)), ("sentAtIso", .string(slot.instant.description)),
             (EventField.noEmail.rawValue, .bool(true)),
         ])
-        return tools.event(app, type, JSONWriter.canonicalBytes(of: .object(event)))
+        return context.event(app, type, JSONWriter.canonicalBytes(of: .object(event)))
     }
 
     /// Returns the event's id; it contains a hash of a name that is too long for an id.

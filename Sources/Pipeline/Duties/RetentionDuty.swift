@@ -38,19 +38,19 @@ package struct RetentionDuty: Service {
         }
     }
 
-    package init(tools: SchedulerContext, retention: Retention, rhythm: Rhythm = Rhythm()) {
+    package init(context: SchedulerContext, retention: Retention, rhythm: Rhythm = Rhythm()) {
         self.rhythm = rhythm
-        time = tools.time
-        book = RetentionStore(pool: tools.pool, retention: retention)
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: rhythm.rest, trouble: "retention failed")
-        retired = Self.retired(tools.metrics)
-        failures = tools.metrics.counter(
+        time = context.time
+        book = RetentionStore(pool: context.pool, retention: retention)
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: rhythm.rest, trouble: "retention failed")
+        retired = Self.retired(context.metrics)
+        failures = context.metrics.counter(
             "bellhop_retention_failures_total",
             help: "Walks of the retention through one table that were broken off, since a step of it was refused.",
             labels: ["kind"]
         )
-        doubted = tools.metrics.counter(
+        doubted = context.metrics.counter(
             "bellhop_retention_doubted_total",
             help: "Walks of the retention that deleted nothing, since more would have gone than is plausible.",
             labels: ["kind"]
@@ -240,4 +240,39 @@ package struct RetentionDuty: Service {
             ["rows": .text(figures.map { "\($0)=\($1)" }.joined(separator: " "))]
         )
     }
+}
+
+/// Deletes resolved and discarded dead letters after their retention period.
+package struct DeadLetterRetentionDuty: Service {
+    package let name = "dead-letter retention"
+    private let retirement: DeadLetterRetentionStore
+    private let context: SchedulerContext
+    private let logger: Logger
+    private let loop: DutyLoop
+    private let deleted: Counter
+
+    package init(context: SchedulerContext, retention: DeadLetterRetention, interval: Duration = .seconds(600)) {
+        self.context = context
+        retirement = DeadLetterRetentionStore(pool: context.pool, retention: retention)
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "cannot delete old dead letters")
+        deleted = RetentionDuty.retired(context.metrics).with("letters")
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        await loop.run(until: drain, deleteBatch)
+    }
+
+    private func deleteBatch() async throws(StoreError) -> DutyLoop.Next {
+        let count = try await retirement.deleteBatch(notBeyond: context.latest)
+        guard count > 0 else {
+            try await retirement.forgetReplays(notBeyond: context.latest)
+            return .later
+        }
+        deleted.increment(by: count)
+        logger.notice("deleted old dead letters", ["items": .integer(count)])
+        return .after(Self.breath)
+    }
+
+    private static let breath = Duration.milliseconds(200)
 }

@@ -10,7 +10,7 @@ import Store
 package struct StaleDeviceDuty: Service {
     package let name = "stale-devices"
     private let stale: StaleDevicePolicy
-    private let tools: SchedulerContext
+    private let context: SchedulerContext
     private let rhythm: Rhythm
     private let logger: Logger
     private let loop: DutyLoop
@@ -31,18 +31,18 @@ package struct StaleDeviceDuty: Service {
 
     /// Creates it; `localHour` returns the machine's local hour, as set by `TZ`.
     package init(
-        tools: SchedulerContext,
+        context: SchedulerContext,
         stale: StaleDevicePolicy,
         rhythm: Rhythm = Rhythm(),
         localHour: @escaping @Sendable (Instant) -> Int = Self.machineHour
     ) {
-        self.tools = tools
+        self.context = context
         self.stale = stale
         self.rhythm = rhythm
         self.localHour = localHour
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: rhythm.interval, trouble: "cannot revoke stale devices")
-        doubted = tools.metrics.counter(
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: rhythm.interval, trouble: "cannot revoke stale devices")
+        doubted = context.metrics.counter(
             "bellhop_stale_devices_doubted_total",
             help: "Nights in which no silent device was ended, since too many of one provider were silent."
         )
@@ -63,7 +63,7 @@ package struct StaleDeviceDuty: Service {
 
     private func look(_ night: inout NightlyRun) async throws(StoreError) -> DutyLoop.Next {
         if night.walk == nil {
-            let now = tools.time.now()
+            let now = context.time.now()
             guard localHour(now) == stale.hour, isAnother(now, than: night.begunAt) else { return .later }
             night.begunAt = now
             night.isRehearsal = true
@@ -89,7 +89,7 @@ package struct StaleDeviceDuty: Service {
     private func walk(_ night: NightlyRun) -> StaleDeviceWalk {
         var search = StaleDeviceWalk.Search(days: stale.days)
         search.isRehearsal = night.isRehearsal
-        return StaleDeviceWalk(pool: tools.pool, search: search, time: tools.time)
+        return StaleDeviceWalk(pool: context.pool, search: search, time: context.time)
     }
 
     /// Whether the number of silent devices is plausible.

@@ -30,7 +30,7 @@ extension Intake {
         batch.messages.keep(entry.work.message, at: entry.index)
         defer { batch.messages.keep(nil, at: entry.index) }
         let draft = await pageGates.pass(batch.lane) { () -> PageDraft? in
-            await batch.asides.room()
+            await batch.detached.room()
             await context.clocks?.hold(until: batch.drain)
             return batch.drain.isDraining ? nil : await take(entry, batch)
         }
@@ -47,7 +47,7 @@ extension Intake {
     /// It is taken again soon, and that must not count as a crash of its worker.
     private func release(_ entry: Entry<PageWork>, _ batch: Batch) async {
         guard batch.messages.isGivenUp(entry.index), !batch.drain.isDraining else { return }
-        await batch.persistence.tryAtMost(2) { [store = tools.store] () throws(StoreError) in
+        await batch.persistence.tryAtMost(2) { [store = worker.store] () throws(StoreError) in
             try await store.putBack(entry.work.page, takenAs: batch.claim)
         }
     }
@@ -63,13 +63,13 @@ extension Intake {
     private func take(_ entry: Entry<PageWork>, _ batch: Batch) async -> PageDraft? {
         let work = entry.work
         let taken = await ask(entry, batch) { store throws(StoreError) in
-            try await store.take(work.page, as: batch.claim, redelivered: work.isHeir)
+            try await store.take(work.page, as: batch.claim, redelivered: work.replacesEarlier)
         }
         switch taken {
         case nil: return nil
         case .over?:
             // The worker that ended it may have died before it published the successor.
-            guard work.isHeir else { return .over(publishing: []) }
+            guard work.replacesEarlier else { return .over(publishing: []) }
             return await ask(entry, batch) { store throws(StoreError) in
                 .over(publishing: try await store.untaken(of: work.page.fanout))
             }
@@ -105,7 +105,7 @@ extension Intake {
         // A page names each user once. If the answer to its record was lost, its own claim has these deliveries.
         work.rest = PendingWork.Rest(
             parts: ResumeStage.parts(of: recorded.duplicates, each: contents),
-            heirs: entry.work.isHeir ? [index] : [],
+            replacements: entry.work.replacesEarlier ? [index] : [],
             decider: decider,
             keepsClaim: true
         )
@@ -156,7 +156,7 @@ extension Intake {
         _ batch: Batch
     ) async -> PageDraft? {
         let page = entry.work.page
-        if age < Decider.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
+        if age < Decider.patienceWithCatalogs, let tier = worker.policy.ladder.tier(lasting: .seconds(10)) {
             let back: Void? = await ask(entry, batch) { store throws(StoreError) in
                 try await store.putBack(page, takenAs: batch.claim)
             }
@@ -183,7 +183,7 @@ extension Intake {
         return recorded.faultsByUser.map { users, cause in
             let message = entry.work.message.part(
                 event.plainForm(for: .users(users), expiresAt: words.content.extras.expiresAt),
-                by: tools.names.events,
+                by: worker.names.events,
                 "\(words.app.text).\(event.type.text)"
             )
             return Entry(index: entry.index, work: .message(message, cause))
@@ -205,7 +205,7 @@ extension Intake {
         _ batch: Batch,
         _ work: @Sendable (any WorkerDatabase) async throws(StoreError) -> Value
     ) async -> Value? {
-        let answers = await batch.persistence.ask([entry.index]) { [store = tools.store] _ throws(StoreError) in
+        let answers = await batch.persistence.ask([entry.index]) { [store = worker.store] _ throws(StoreError) in
             try await work(store)
         }
         if let value = answers?.values.first { return value }

@@ -24,7 +24,7 @@ extension Intake {
             let event = taken.event
             let trace = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler)
             guard trace.context.isSampled else { continue }
-            let isCopy = parsed.heirs.contains(taken.index)
+            let isCopy = parsed.replacements.contains(taken.index)
             // A second receipt has a separate span, because the first may have been exported before its worker died.
             let context = isCopy ? tracer.child(of: trace.context) : trace.context
             let parent = isCopy ? trace.context : trace.parent

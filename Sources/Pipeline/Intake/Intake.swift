@@ -14,7 +14,7 @@ import Tracing
 package struct Intake: Sendable {
     let catalogs: CatalogSource
     let zones: ZoneLibrary
-    let tools: WorkerContext
+    let worker: WorkerContext
     let context: PipelineContext
     private let recorder: Recorder
     private let feedsAndPlans: FeedAndPlanRecorder
@@ -29,39 +29,39 @@ package struct Intake: Sendable {
     /// Creates the intake.
     ///
     /// Each batch uses the catalogues that are active when it begins; `zones` provides the users' local times.
-    package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: WorkerContext, context: PipelineContext) {
+    package init(catalogs: CatalogSource, zones: ZoneLibrary, worker: WorkerContext, context: PipelineContext) {
         self.catalogs = catalogs
         self.zones = zones
-        self.tools = tools
+        self.worker = worker
         self.context = context
-        recorder = Recorder(store: tools.store, context: context)
+        recorder = Recorder(store: worker.store, context: context)
         feedsAndPlans = FeedAndPlanRecorder(
-            store: tools.store,
+            store: worker.store,
             metrics: context.metrics.records,
-            herald: context.herald
+            inboxChanges: context.inboxChanges
         )
         resumption = ResumeStage(
-            store: tools.store,
-            ladder: tools.policy.ladder,
+            store: worker.store,
+            ladder: worker.policy.ladder,
             time: context.time,
-            brakes: tools.breakers.brakes
+            holds: worker.outlets.holds
         )
-        dispatcher = tools.dispatcher(context)
-        settler = tools.settler(context)
+        dispatcher = worker.dispatcher(context)
+        settler = worker.settler(context)
         pageGates = PageConcurrencyLimiter()
-        rehearsal = Rehearsal(store: tools.store, context: context)
+        rehearsal = Rehearsal(store: worker.store, context: context)
         report = IntakeReport(logger: context.logger)
     }
 
     /// The operators' holds.
-    var brakes: ActiveHolds { tools.breakers.brakes }
+    var holds: ActiveHolds { worker.outlets.holds }
 
     /// Runs the first half: stores everything that must be in the database.
-    func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
+    func store(_ messages: [IncomingMessage], _ batchContext: Batch.Context) async -> StoredBatch {
         let started = context.time.now()
-        let batch = Batch(messages, shift, context)
+        let batch = Batch(messages, batchContext, context)
         let decider = decider(at: batch.now)
-        let parsed = ParsedBatch(messages, catalogs: decider.catalogs, names: tools.names, arrival: batch.now)
+        let parsed = ParsedBatch(messages, catalogs: decider.catalogs, names: worker.names, arrival: batch.now)
         async let kept = feedsAndPlans.keep(parsed.plans, cancelling: parsed.cancellations, batch)
         // Feed messages that precede an event in the same batch apply to it.
         let fed = await feedsAndPlans.feed(parsed.feeds, batch)
@@ -72,9 +72,13 @@ package struct Intake: Sendable {
         work.shipments = recorded.shipments
         work.footprint = parsed.footprint
         let parts = ResumeStage.parts(of: parsed.resumed + recorded.duplicates)
-        work += await resumption.take(parts.first ?? [], parsed.heirs, decider, batch)
+        work += await resumption.take(parts.first ?? [], parsed.replacements, decider, batch)
         work += await decideAnew(recorded.late, decider, batch)
-        work.rest = PendingWork.Rest(parts: Array(parts.dropFirst()), heirs: parsed.heirs, decider: decider)
+        work.rest = PendingWork.Rest(
+            parts: Array(parts.dropFirst()),
+            replacements: parsed.replacements,
+            decider: decider
+        )
         var plans = await kept
         work.opened = await feedsAndPlans.open(&plans, batch)
         let faults = parsed.faults + fed + recorded.faults + plans.faults
@@ -105,8 +109,8 @@ package struct Intake: Sendable {
     /// Dead-letters invalid messages, sends claimed deliveries and settles their outcomes, with a part of its message
     /// open for each.
     func deliver(_ work: PendingWork, _ batch: Batch) async {
-        await batch.asides.carrying(work.weight) {
-            settler.bury(work.deadLetters, batch)
+        await batch.detached.carrying(work.weight) {
+            settler.deadLetter(work.deadLetters, batch)
             async let resumed: Void = resume(work.rest, batch)
             async let opened: Void = hand(over: work.opened, batch)
             async let told: Void = dispatcher.send(work.badges, lane: batch.lane) { dispositions in
@@ -132,7 +136,7 @@ package struct Intake: Sendable {
                 batch.messages.giveUp(part.map(\.index))
                 continue
             }
-            let work = await resumption.take(part, rest.heirs, rest.decider, batch)
+            let work = await resumption.take(part, rest.replacements, rest.decider, batch)
             batch.messages.open(work.positions)
             await deliver(work, batch)
             batch.messages.close(part.map(\.index))
@@ -141,7 +145,7 @@ package struct Intake: Sendable {
 
     /// Returns a decider with the active catalogues.
     func decider(at now: Timestamp) -> Decider {
-        Decider(catalogs: catalogs.current, senders: tools.senders, zones: zones, now: now)
+        Decider(catalogs: catalogs.current, outlets: worker.outlets.keys, zones: zones, now: now)
     }
 
     // MARK: - The steps
@@ -215,7 +219,7 @@ package struct Intake: Sendable {
                     let keys = Set(keys)
                     return entries.filter { keys.contains($0.work) }.map(\.index)
                 },
-                { [store = tools.store] keys throws(StoreError) in try await store.recipients(of: Set(keys)) }
+                { [store = worker.store] keys throws(StoreError) in try await store.recipients(of: Set(keys)) }
             )
             guard let found else { return nil }
             people = found.values.count == 1 ? found.values[0] : found.values.reduce(into: [:]) { $0.merge($1) { $1 } }
@@ -223,7 +227,7 @@ package struct Intake: Sendable {
         }
         // The counted users are a subset, so equal numbers mean equal sets.
         let counted = counted.count == entries.count ? nil : Set(counted)
-        let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
+        let unread = UnreadLookUp(store: worker.store, catalogs: catalogs.current)
         await unread.add(to: &people, of: counted, batch)
         return (people, unanswered)
     }
@@ -240,7 +244,7 @@ package struct Intake: Sendable {
         let places = Array(part.indices)
         let entries = part
         let found = await batch.lookUp(places, for: { $0.map { entries[$0].index } }) {
-            [store = tools.store] places throws(StoreError) in
+            [store = worker.store] places throws(StoreError) in
             try await RecentPushes(of: places.map { entries[$0] }, by: people, catalogs, store)
         }
         guard let found else { return nil }
@@ -258,7 +262,7 @@ package struct Intake: Sendable {
     private func badges(_ entries: [Entry<UserKey>], _ decider: Decider, _ batch: Batch) async -> [OutgoingDelivery] {
         guard !entries.isEmpty else { return [] }
         let found = await batch.persistence.ask(Array(Set(entries.map(\.work)))) {
-            [store = tools.store] keys throws(StoreError) in try await store.recipients(of: Set(keys))
+            [store = worker.store] keys throws(StoreError) in try await store.recipients(of: Set(keys))
         }
         guard let found else {
             batch.messages.giveUp(entries.map(\.index))
@@ -271,39 +275,10 @@ package struct Intake: Sendable {
             )
         }
         var people = found.values.reduce(into: [:]) { $0.merge($1) { $1 } }
-        let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
+        let unread = UnreadLookUp(store: worker.store, catalogs: catalogs.current)
         await unread.add(to: &people, of: nil, on: Decider.silentPlatforms, dividing: true, batch)
         return entries.flatMap { entry in
             people[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
-        }
-    }
-
-    /// Reports the outcome of replayed messages that are stored permanently.
-    ///
-    /// The outcome of an invalid message is reported by its next dead letter.
-    private func report(
-        _ parsed: ParsedBatch,
-        _ recorded: Recorder.Recorded,
-        _ faults: [Entry<DeadLetterCause>],
-        _ batch: Batch
-    ) async {
-        guard !parsed.replays.isEmpty else { return }
-        let faulty = Set(faults.map(\.index))
-        let settled = parsed.replays.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
-        let reports = settled.map { index, replay in
-            let outcome: ReplayOutcome =
-                recorded.hasOnlyDuplicates(of: index, in: parsed) ? .alreadyRecorded : .recorded
-            return Entry(index: index, work: ReplayReport(replay.mark, outcome))
-        }
-        let told = await batch.store(reports) { [store = tools.store] reports throws(StoreError) in
-            try await store.report(reports)
-            return reports.map { _ in () }
-        }
-        for (entry, why) in told.refused {
-            context.logger.error(
-                "a replay's report is rejected",
-                ["position": .integer(entry.index), "error": .text(why)]
-            )
         }
     }
 
@@ -316,12 +291,4 @@ package struct Intake: Sendable {
 
     /// Shorter than the response time of a slow provider.
     private static let patience = Duration.milliseconds(50)
-
-    private func account(_ parsed: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
-        for app in parsed.repaired { context.metrics.records.countRepair(app) }
-        context.metrics.batch(stored.batch.messages.count, took: span)
-        let summary = IntakeSummary(parsed, stored, took: span)
-        context.logger.debug("batch processed", summary.fields)
-        report.add(summary)
-    }
 }

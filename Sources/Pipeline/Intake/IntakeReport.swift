@@ -1,4 +1,5 @@
 package import ServiceRuntime
+package import Store
 import Synchronization
 
 /// The results of one batch, or of all batches of a period, as figures for the log.
@@ -48,7 +49,7 @@ struct IntakeSummary: Sendable {
 extension IntakeSummary {
     /// Creates the summary of one batch.
     init(_ parsed: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
-        var tally = Tally<Figure>()
+        var tally = RunLengthCounter<Figure>()
         for message in parsed.messages {
             switch message {
             case .event(let records): tally.add(.notifications, records.count)
@@ -100,5 +101,73 @@ package final class IntakeReport: Service {
             return untold
         }
         if let summary { logger.info("took in", summary.fields) }
+    }
+}
+
+extension Intake {
+    /// Returns a worker's heartbeat service.
+    ///
+    /// Its reports contain failing providers, the pull rates, the worker's figures and the reason why it takes no
+    /// messages, if any.
+    package func rollCall(
+        _ identity: Heartbeat.Identity,
+        book: HeartbeatStore,
+        figures: WorkerFigures? = nil,
+        every interval: Duration = HeartbeatDuty.usualInterval,
+        hindrance: @escaping @Sendable () -> String? = { nil }
+    ) -> HeartbeatDuty {
+        HeartbeatDuty(
+            identity,
+            book: book,
+            source: catalogs,
+            logger: context.logger,
+            interval: interval,
+            hindrance: hindrance
+        ) { report in
+            (report.troubles, report.takings) = worker.outlets.streaks(at: context.time.timestamp)
+            report.figures = figures?.current ?? [:]
+            let seconds = max(1, Int(interval.components.seconds))
+            for (key, count) in worker.outlets.takePulls() { report.pulls[key.text] = count / seconds }
+        }
+    }
+}
+
+extension Intake {
+    /// Reports the outcome of replayed messages that are stored permanently.
+    ///
+    /// The outcome of an invalid message is reported by its next dead letter.
+    func report(
+        _ parsed: ParsedBatch,
+        _ recorded: Recorder.Recorded,
+        _ faults: [Entry<DeadLetterCause>],
+        _ batch: Batch
+    ) async {
+        guard !parsed.replays.isEmpty else { return }
+        let faulty = Set(faults.map(\.index))
+        let settled = parsed.replays.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
+        let reports = settled.map { index, replay in
+            let outcome: ReplayOutcome =
+                recorded.hasOnlyDuplicates(of: index, in: parsed) ? .alreadyRecorded : .recorded
+            return Entry(index: index, work: ReplayReport(replay.mark, outcome))
+        }
+        let told = await batch.store(reports) { [store = worker.store] reports throws(StoreError) in
+            try await store.report(reports)
+            return reports.map { _ in () }
+        }
+        for (entry, why) in told.refused {
+            context.logger.error(
+                "a replay's report is rejected",
+                ["position": .integer(entry.index), "error": .text(why)]
+            )
+        }
+    }
+
+    /// Counts a stored batch.
+    func account(_ parsed: ParsedBatch, _ stored: StoredBatch, took span: Duration) {
+        for app in parsed.repaired { context.metrics.records.countRepair(app) }
+        context.metrics.batch(stored.batch.messages.count, took: span)
+        let summary = IntakeSummary(parsed, stored, took: span)
+        context.logger.debug("batch processed", summary.fields)
+        report.add(summary)
     }
 }

@@ -52,7 +52,7 @@ package struct LaneWorker: Service {
         self.consumer = consumer
         self.intake = intake
         self.limits = limits
-        let names = intake.tools.names
+        let names = intake.worker.names
         stuck = StuckMessages(
             lane: name ?? lane.rawValue,
             names: names,
@@ -94,21 +94,21 @@ package struct LaneWorker: Service {
             }
         )
         await withDiscardingTaskGroup { group in
-            if let canary { group.addTask { await sing(canary, until: drain) } }
+            if let canary { group.addTask { await sendCanaries(canary, until: drain) } }
             group.addTask(priority: priority) {
-                await intake.brakes.sending {
-                    await loop.run(until: drain) { batch, gate, asides in
-                        let shift = Batch.Shift(
+                await intake.holds.sending {
+                    await loop.run(until: drain) { batch, limiter, detached in
+                        let batchContext = Batch.Context(
                             lane: lane,
                             drain: drain,
-                            asides: asides,
+                            detached: detached,
                             acknowledge: { [consumer, stuck] tags in
                                 consumer.acknowledge(tags)
                                 stuck.noteAnswer()
                             },
                             giveBack: stuck.add
                         )
-                        await process(batch, gate, shift)
+                        await process(batch, limiter, batchContext)
                     }
                 }
             }
@@ -136,18 +136,19 @@ package struct LaneWorker: Service {
     /// lane down.
     ///
     /// The groups are stored in turn. They are sent concurrently, because each has a lease that does not wait.
-    private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Batch.Shift) async {
+    private func process(_ batch: [IncomingMessage], _ limiter: ConcurrencyLimiter, _ batchContext: Batch.Context) async
+    {
         var batch = batch
         let canaries = takeCanaries(of: &batch)
         var stored: [StoredBatch] = []
-        for company in PoisonMessageIsolation.of(batch.map(\.deliveryCount)) {
-            stored.append(await intake.store(company.map { batch[$0] }, shift))
+        for group in PoisonMessageIsolation.groups(byDeliveryCount: batch.map(\.deliveryCount)) {
+            stored.append(await intake.store(group.map { batch[$0] }, batchContext))
         }
-        gate.leave()
+        limiter.leave()
         await withDiscardingTaskGroup { group in
             if let canary, !canaries.isEmpty {
                 group.addTask {
-                    await canary.hear()
+                    await canary.noteReturn()
                     consumer.acknowledge(canaries)
                 }
             }
@@ -159,8 +160,8 @@ package struct LaneWorker: Service {
         }
     }
 
-    private func sing(_ canary: Canary, until drain: DrainSignal) async {
-        await canary.sing(
+    private func sendCanaries(_ canary: Canary, until drain: DrainSignal) async {
+        await canary.sendRepeatedly(
             until: drain,
             to: {
                 guard consumer.isConsuming else { return .away }
@@ -174,9 +175,38 @@ package struct LaneWorker: Service {
     ///
     /// They are acknowledged when the events of the same batch are stored, so they prove that step, too.
     private func takeCanaries(of batch: inout [IncomingMessage]) -> [DeliveryTag] {
-        guard let canary, batch.contains(where: canary.isSinging) else { return [] }
-        let canaries = batch.filter(canary.isSinging)
-        batch.removeAll(where: canary.isSinging)
+        guard let canary, batch.contains(where: canary.isOwn) else { return [] }
+        let canaries = batch.filter(canary.isOwn)
+        batch.removeAll(where: canary.isOwn)
         return canaries.map(\.tag)
+    }
+}
+
+/// Groups a batch by delivery count to isolate poison messages.
+///
+/// A message that was delivered several times before may have crashed its worker. But a worker that dies returns all of
+/// its messages, and the broker counts that for harmless ones, too. After many crashes nearly every message is a
+/// suspect. A worker that processed each suspect separately would complete so few before its next crash that all of
+/// them would reach the delivery limit. The groups therefore get smaller with each delivery, and a message is alone
+/// only for the last third of its deliveries.
+enum PoisonMessageIsolation {
+    /// The number of earlier deliveries from which a message is a suspect.
+    static let suspicion = 8
+    /// The initial size of a group of suspects; it is halved with each further delivery.
+    static let largest = 64
+
+    /// Returns the positions of messages with these counts of earlier deliveries, in groups, the least suspect first.
+    static func groups(byDeliveryCount counts: [Int]) -> [[Int]] {
+        let suspects = counts.indices.filter { counts[$0] >= suspicion }
+        guard !suspects.isEmpty else { return counts.isEmpty ? [] : [Array(counts.indices)] }
+        let others = counts.indices.filter { counts[$0] < suspicion }
+        var groups = others.isEmpty ? [] : [others]
+        for (count, places) in Dictionary(grouping: suspects, by: { counts[$0] }).sorted(by: { $0.key < $1.key }) {
+            let size = max(1, largest >> (count - suspicion))
+            for start in stride(from: 0, to: places.count, by: size) {
+                groups.append(Array(places[start..<min(start + size, places.count)]))
+            }
+        }
+        return groups
     }
 }

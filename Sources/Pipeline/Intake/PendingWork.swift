@@ -19,7 +19,7 @@ struct PendingWork: Sendable {
     /// Notifications that are claimed by another batch or locked.
     ///
     /// They are tried again when the lease has ended, or soon.
-    var later: [ResumeSender.Way: [NotificationKey]] = [:]
+    var later: [ResumeSender.Route: [NotificationKey]] = [:]
     /// The positions of the messages that named these notifications.
     var waiting: [Int] = []
     /// Invalid messages; a message may occur more than once.
@@ -31,7 +31,7 @@ struct PendingWork: Sendable {
     /// Notifications beyond the limit of one statement; they are processed afterwards.
     struct Rest: Sendable {
         let parts: [[Entry<NotificationKey>]]
-        let heirs: Set<Int>
+        let replacements: Set<Int>
         let decider: Decider
         /// Whether the parts keep the batch's claim, which then owns deliveries whose recording was answered too late.
         ///

@@ -20,7 +20,7 @@ final class Rehearsal: Sendable {
     private let context: PipelineContext
     private let state = Mutex(State())
     /// One lane runs the rehearsal for all.
-    private let gate = Gate(places: 1)
+    private let limiter = ConcurrencyLimiter(places: 1)
 
     init(store: any WorkerDatabase, context: PipelineContext) {
         self.store = store
@@ -56,8 +56,8 @@ final class Rehearsal: Sendable {
     }
 
     private func insist(until drain: DrainSignal) async -> Bool {
-        await gate.enter()
-        defer { gate.leave() }
+        await limiter.enter()
+        defer { limiter.leave() }
         guard state.withLock({ $0.trouble != nil }) else { return true }
         let persistence = WriteRetrier(drain: drain, context: context)
         let now = context.time.steady()

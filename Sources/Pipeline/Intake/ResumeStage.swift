@@ -8,7 +8,7 @@ struct ResumeStage: Sendable {
     let store: any WorkerDatabase
     let ladder: RetryLadder
     let time: any TimeSource
-    let brakes: ActiveHolds
+    let holds: ActiveHolds
 
     /// Divides entries into parts that one statement may claim.
     ///
@@ -36,11 +36,11 @@ struct ResumeStage: Sendable {
     ///
     /// If a drain comes first, the messages are given up.
     ///
-    /// Each notification comes with the position of the message that named it. `heirs` are the positions of the
+    /// Each notification comes with the position of the message that named it. `replacements` are the positions of the
     /// messages that may be the only remaining ones for their notifications.
     func take(
         _ entries: [Entry<NotificationKey>],
-        _ heirs: Set<Int>,
+        _ replacements: Set<Int>,
         _ decider: Decider,
         _ batch: Batch
     ) async -> PendingWork {
@@ -61,8 +61,8 @@ struct ResumeStage: Sendable {
         work.withheld += putOff(harvest.claimed, decided.stuck, in: batch, "notifications") { indices[$0] ?? 0 }
         // A message that was given up is redelivered with all of its notifications.
         let open = Set(entries.lazy.filter { !batch.messages.isGivenUp($0.index) }.map(\.work))
-        let inherited = Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work))
-        work.later = later(harvest, inherited: inherited).mapValues { $0.filter(open.contains) }
+        let replaced = Set(entries.lazy.filter { replacements.contains($0.index) }.map(\.work))
+        work.later = later(harvest, replaced: replaced).mapValues { $0.filter(open.contains) }
         let waiting = Set(work.later.values.joined())
         work.waiting = Array(Set(entries.filter { waiting.contains($0.work) }.map(\.index)))
         return work
@@ -127,8 +127,8 @@ struct ResumeStage: Sendable {
     ///
     /// It does so separately for each one, so that no digest includes a held delivery and no probe is spent on it.
     private func putAside(_ shipment: OutgoingDelivery, _ batch: Batch, _ work: inout PendingWork) -> Bool {
-        guard let hold = brakes.hold(shipment.outlet, of: shipment) else { return false }
-        work.withheld += shipment.put(into: hold.backlog, from: batch.lane, because: hold.hindrance)
+        guard let obstacle = holds.obstacle(at: shipment.outlet, to: shipment) else { return false }
+        work.withheld += shipment.put(behind: obstacle, from: batch.lane)
         return true
     }
 
@@ -209,24 +209,24 @@ struct ResumeStage: Sendable {
 
     /// Returns the resumes for notifications that are not available now, with the tiers that fit.
     ///
-    /// A delivery in a retry tier already has a resume, published at its settlement. Only an heir also waits for the
-    /// delivery, because the settling worker may have died before it published the resume. Each message leaves at most
-    /// one other, so they do not multiply, and they end with the delivery.
+    /// A delivery in a retry tier already has a resume, published at its settlement. Only a replacement also waits for
+    /// the delivery, because the settling worker may have died before it published the resume. Each message leaves at
+    /// most one other, so they do not multiply, and they end with the delivery.
     private func later(
         _ harvest: ClaimResult,
-        inherited: Set<NotificationKey>
-    ) -> [ResumeSender.Way: [NotificationKey]] {
+        replaced: Set<NotificationKey>
+    ) -> [ResumeSender.Route: [NotificationKey]] {
         var waits = harvest.leased
         waits.merge(harvest.locked.map { ($0, .zero) }, uniquingKeysWith: min)
-        waits.merge(harvest.retrying.filter { inherited.contains($0.key) }, uniquingKeysWith: min)
-        var later: [ResumeSender.Way: [NotificationKey]] = [:]
+        waits.merge(harvest.retrying.filter { replaced.contains($0.key) }, uniquingKeysWith: min)
+        var later: [ResumeSender.Route: [NotificationKey]] = [:]
         for (key, wait) in waits {
-            let way: ResumeSender.Way =
+            let route: ResumeSender.Route =
                 switch ladder.tier(lasting: wait) ?? ladder.longest {
                 case nil: .atOnce
-                case let tier?: inherited.contains(key) ? .heir(after: tier) : .after(tier)
+                case let tier?: replaced.contains(key) ? .replacement(after: tier) : .after(tier)
                 }
-            later[way, default: []].append(key)
+            later[route, default: []].append(key)
         }
         return later
     }

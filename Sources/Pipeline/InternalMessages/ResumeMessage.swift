@@ -9,7 +9,7 @@ struct ResumeMessage: Sendable, Equatable {
     ///
     /// The worker that held that message may have died between the write of `retrying` and the publication of the
     /// resume. This may therefore be the only message for its notifications.
-    var isHeir = false
+    var replacesEarlier = false
 
     /// The usual maximum of notifications in a message, if they are independent: one batch of the ledger.
     static let usual = 256
@@ -19,9 +19,11 @@ struct ResumeMessage: Sendable, Equatable {
     /// Packs any number of notifications into messages.
     ///
     /// A user's notifications stay together, because a digest may be among them, and two messages would split it.
-    static func messages(for keys: [NotificationKey], areHeirs: Bool = false) -> [ResumeMessage] {
+    static func messages(for keys: [NotificationKey], replacingEarlier: Bool = false) -> [ResumeMessage] {
         let groups = Dictionary(grouping: keys, by: \.recipient)
-        return messages(for: Array(groups.values)).map { ResumeMessage(keys: $0.keys, isHeir: areHeirs) }
+        return messages(for: Array(groups.values)).map {
+            ResumeMessage(keys: $0.keys, replacesEarlier: replacingEarlier)
+        }
     }
 
     /// Packs groups into messages without splitting a group, up to the limit of a message.
@@ -54,7 +56,7 @@ struct ResumeMessage: Sendable, Equatable {
             guard let key = NotificationKey(entry) else { return nil }
             keys.append(key)
         }
-        return ResumeMessage(keys: keys, isHeir: object["heir"] == .bool(true))
+        return ResumeMessage(keys: keys, replacesEarlier: object["heir"] == .bool(true))
     }
 
     var body: [UInt8] {
@@ -64,7 +66,7 @@ struct ResumeMessage: Sendable, Equatable {
             ])
         }
         var object = JSONObject([("notifications", .array(entries))])
-        if isHeir { object["heir"] = .bool(true) }
+        if replacesEarlier { object["heir"] = .bool(true) }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 }

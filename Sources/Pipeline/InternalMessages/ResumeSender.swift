@@ -12,11 +12,11 @@ struct ResumeSender: Sendable {
     let logger: Logger
 
     /// The path of a resume back to the lane's resume queue.
-    enum Way: Hashable, Sendable {
+    enum Route: Hashable, Sendable {
         case atOnce
         case after(RetryTier)
         /// In place of a message that was delivered before.
-        case heir(after: RetryTier)
+        case replacement(after: RetryTier)
     }
 
     /// The maximum wait for confirms that are optional, because the ledger contains the same data.
@@ -27,12 +27,12 @@ struct ResumeSender: Sendable {
     /// Publishes resumes within ``patience``, and none at all while the broker accepts nothing.
     ///
     /// - Returns: The notifications whose resume is not confirmed.
-    func send(_ keys: [Way: [NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
+    func send(_ keys: [Route: [NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
         guard !publisher.isBlocked else { return Set(keys.values.joined()) }
         return await send(
-            keys.flatMap { way, keys in
-                ResumeMessage.messages(for: keys, areHeirs: way.isHeir).map {
-                    (resume: $0, message: message($0, way, lane))
+            keys.flatMap { route, keys in
+                ResumeMessage.messages(for: keys, replacingEarlier: route.replacesEarlier).map {
+                    (resume: $0, message: message($0, route, lane))
                 }
             },
             until: drain,
@@ -100,7 +100,7 @@ struct ResumeSender: Sendable {
         within patience: Duration? = nil
     ) async -> [Work] {
         var waiting = messages
-        var pauses = Pauses(drain: drain, time: time, chance: chance)
+        var pauses = RetryBackoff(drain: drain, time: time, chance: chance)
         let deadline = patience.map { time.steady() + $0 }
         while !waiting.isEmpty {
             let outcomes = await publish(waiting.map(\.message), until: deadline)
@@ -127,11 +127,11 @@ struct ResumeSender: Sendable {
         return await publisher.publish(messages, within: max(.zero, deadline - time.steady()))
     }
 
-    private func message(_ resume: ResumeMessage, _ way: Way, _ lane: Lane) -> OutgoingMessage {
+    private func message(_ resume: ResumeMessage, _ route: Route, _ lane: Lane) -> OutgoingMessage {
         let exchange =
-            switch way {
+            switch route {
             case .atOnce: names.work
-            case .after(let tier), .heir(let tier): names.retry(tier)
+            case .after(let tier), .replacement(let tier): names.retry(tier)
             }
         return message(resume.body, to: exchange, names.resume(lane))
     }
@@ -147,8 +147,8 @@ struct ResumeSender: Sendable {
     }
 }
 
-extension ResumeSender.Way {
-    fileprivate var isHeir: Bool {
-        if case .heir = self { true } else { false }
+extension ResumeSender.Route {
+    fileprivate var replacesEarlier: Bool {
+        if case .replacement = self { true } else { false }
     }
 }

@@ -1,4 +1,5 @@
 import BellhopRules
+import Push
 
 /// The devices whose answers are evidence about all devices, if a provider rejects many.
 ///
@@ -27,4 +28,49 @@ struct AcceptanceHistory: Equatable {
 
     /// Whether only reached devices count.
     var hasReachedDevices: Bool { !platforms.isEmpty }
+}
+
+/// A worker's knowledge of acceptance at one outlet: recent acceptances, and the platforms with reached devices.
+struct AcceptanceHistoryCache {
+    /// The period for which an accepted message proves that the credentials are right.
+    static let memory = Duration.seconds(600)
+
+    private struct Place: Hashable {
+        var environment: PushEnvironment?
+        var platform: DevicePlatform?
+    }
+
+    private var taken: [Place: ContinuousClock.Instant] = [:]
+
+    /// The platforms that have reached devices; `nil` until they were read.
+    var reached: Set<DevicePlatform>?
+
+    private let provider: PushProvider?
+
+    init(of outlet: OutletKey) {
+        provider = PushProvider(rawValue: outlet.provider)
+    }
+
+    /// Notes the environments and platforms for which a provider accepted messages.
+    mutating func note(_ verdicts: [Verdict], of shipments: [OutgoingDelivery], at now: ContinuousClock.Instant) {
+        for (verdict, shipment) in zip(verdicts, shipments) where verdict.isTaken {
+            taken[Place(environment: shipment.environment)] = now
+            if provider == .expo, let platform = shipment.platform { taken[Place(platform: platform)] = now }
+        }
+    }
+
+    /// Returns the observations.
+    ///
+    /// Until the reached devices were read, all platforms count as reached. Unreached devices then block nothing and
+    /// are not lost. Only APNs and FCM report whether a device was reached.
+    func history(at now: ContinuousClock.Instant) -> AcceptanceHistory {
+        let lately = taken.filter { now - $0.value < Self.memory }.keys
+        var history = AcceptanceHistory(
+            recentlyAccepted: Set(lately.filter { $0.platform == nil }.map(\.environment)),
+            platformsTakenLately: Set(lately.compactMap(\.platform))
+        )
+        guard provider == .apns || provider == .fcm else { return history }
+        history.platforms = reached ?? Set(DevicePlatform.allCases)
+        return history
+    }
 }

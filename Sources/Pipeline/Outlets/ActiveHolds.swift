@@ -35,7 +35,7 @@ package final class ActiveHolds: Sendable {
     /// The interval between two checks of a backlog that waits for a release.
     ///
     /// A check makes no query.
-    private static let glance = Duration.seconds(1)
+    private static let interval = Duration.seconds(1)
 
     /// Whether no hold concerns an app, which is by far the most frequent case.
     func isClear(_ app: AppID) -> Bool {
@@ -46,11 +46,11 @@ package final class ActiveHolds: Sendable {
     ///
     /// A shipment of several types waits in the backlog of the whole outlet. In the backlog of one type, its deliveries
     /// of other types would be held as well.
-    func hold(_ outlet: OutletKey, of shipment: OutgoingDelivery) -> Hold? {
+    func obstacle(at outlet: OutletKey, to shipment: OutgoingDelivery) -> Obstacle? {
         let types = shipment.types
-        guard types.count > 1 else { return hold(outlet, type: shipment.ownType) }
-        guard types.contains(where: { hold(outlet, type: $0) != nil }) else { return nil }
-        return Hold(hindrance: .held, backlog: BacklogKey(outlet), wait: Self.glance)
+        guard types.count > 1 else { return obstacle(at: outlet, type: shipment.ownType) }
+        guard types.contains(where: { obstacle(at: outlet, type: $0) != nil }) else { return nil }
+        return Obstacle(gate: .hold, backlog: BacklogKey(outlet), wait: Self.interval)
     }
 
     /// Returns the types that are held separately at an outlet.
@@ -79,13 +79,13 @@ package final class ActiveHolds: Sendable {
     ///
     /// A hold on the type has precedence. Otherwise its deliveries would be ahead of others in the outlet's backlog
     /// when a wider hold is released.
-    func hold(_ outlet: OutletKey, type: EventType?) -> Hold? {
+    func obstacle(at outlet: OutletKey, type: EventType?) -> Obstacle? {
         let scopes = state.withLock { $0.scopes[outlet.app] } ?? []
         guard !scopes.isEmpty else { return nil }
         let own = scopes.filter { $0.covers(outlet.app, provider: outlet.provider, type: type) }
         guard let first = own.first(where: { $0.type != nil }) ?? own.first else { return nil }
         let backlog = first.type.map { BacklogKey(outlet, type: $0) } ?? BacklogKey(outlet)
-        return Hold(hindrance: .held, backlog: backlog, wait: Self.glance)
+        return Obstacle(gate: .hold, backlog: backlog, wait: Self.interval)
     }
 
     /// Reads the holds before anything is sent.

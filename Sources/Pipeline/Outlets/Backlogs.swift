@@ -3,40 +3,55 @@ import ServiceRuntime
 import Store
 import Synchronization
 
-/// A worker's view of its outlets' backlogs: the deliveries that it added itself, and the results of its last poll.
+/// A worker's view of one outlet's backlogs: the deliveries that it added itself, and the results of its last poll.
+///
+/// The whole outlet has a backlog, and each of its platforms and each type under a hold can have one.
 ///
 /// If a backlog is known to have waited for longer than the grace period, new deliveries join its end and do not
 /// overtake it. A delivery that is more urgent than all waiting ones is sent immediately.
 ///
-/// Thread safety: all state is behind one lock; the bell fires outside of it.
+/// Thread safety: all state is behind one lock; the signal fires outside of it.
 final class Backlogs: Sendable {
     fileprivate struct State {
-        var standing: [BacklogKey: Set<Priority>] = [:]
-        /// The turn up to which nothing waits, if known, on the database's clock.
-        var marks: [BacklogPlace: Timestamp] = [:]
-        /// The last reading of that clock, and the local instant of the reading.
+        /// The priorities in which deliveries are known to wait, by backlog; a backlog without any is absent.
+        var waiting: [BacklogKey: Set<Priority>] = [:]
+        var places: [BacklogPlace: Place] = [:]
+        var service: [BacklogKey: Service] = [:]
+        /// The last reading of the database's clock, and the local instant of the reading.
         var clock: (said: Timestamp, at: ContinuousClock.Instant)?
+    }
+
+    /// The worker's knowledge of one priority of a backlog.
+    fileprivate struct Place {
+        /// The turn up to which nothing waits, if known, on the database's clock.
+        var mark: Timestamp?
         /// The oldest turn that was added since a poll began.
-        var floors: [BacklogPlace: Timestamp] = [:]
+        var floor: Timestamp?
         /// The number of additions.
         ///
         /// A poll that began before an addition provides no information about it.
-        var writes: [BacklogPlace: Int] = [:]
-        /// The backlogs that are served now, and the ends of other backlogs' pauses.
-        var serving: Set<BacklogKey> = []
-        var rests: [BacklogKey: ContinuousClock.Instant] = [:]
-        /// Backlogs that begin with small pulls, because they were blocked.
-        var gentle: Set<BacklogKey> = []
-        /// The number of pulled deliveries since the last `takePulls`.
-        var pulls: [BacklogKey: Int] = [:]
-        /// Fires when the state changes; each bell fires once.
-        var bell = DrainSignal()
+        var writes = 0
     }
 
-    private let state = Mutex(State())
-    private let time: any TimeSource
+    /// The state of a backlog's puller.
+    fileprivate struct Service {
+        var isActive = false
+        /// The end of its pause.
+        var restsUntil: ContinuousClock.Instant?
+        /// Whether it begins with small pulls, because the backlog was blocked.
+        var isGentle = false
+        /// The number of pulled deliveries since the last `takePulls`.
+        var pulls = 0
+    }
 
-    init(time: any TimeSource = SystemTime()) {
+    private let outlet: OutletKey
+    private let signal: BacklogSignal
+    private let time: any TimeSource
+    private let state = Mutex(State())
+
+    init(of outlet: OutletKey, signal: BacklogSignal, time: any TimeSource) {
+        self.outlet = outlet
+        self.signal = signal
         self.time = time
     }
 
@@ -56,36 +71,29 @@ final class Backlogs: Sendable {
 
     /// Returns the backlog that a shipment must join: that of its platform, of its type or of its whole outlet, if
     /// deliveries of equal or higher urgency wait there.
-    func ahead(of shipment: OutgoingDelivery, in lane: Lane, _ outlet: OutletKey) -> BacklogKey? {
+    func ahead(of shipment: OutgoingDelivery, in lane: Lane) -> BacklogKey? {
         guard let priority = shipment.priority(in: lane) else { return nil }
         return state.withLock { state in
-            guard !state.standing.isEmpty else { return nil }
+            guard !state.waiting.isEmpty else { return nil }
             let now = state.clock.map { $0.said.microseconds + (time.steady() - $0.at).microseconds }
             var keys = [BacklogKey(outlet, type: shipment.ownType), BacklogKey(outlet)]
             if let platform = shipment.platform { keys.insert(BacklogKey(outlet, platform: platform), at: 0) }
             return keys.first { key in
-                state.standing[key]?.contains { other in
+                state.waiting[key]?.contains { other in
                     guard other.urgency <= priority.urgency else { return false }
-                    guard let now, let oldest = state.marks[BacklogPlace(key, other)] else { return true }
+                    guard let now, let oldest = state.places[BacklogPlace(key, other)]?.mark else { return true }
                     return now - oldest.microseconds > Self.grace.microseconds
                 } ?? false
             }
         }
     }
 
-    /// Notes that deliveries were added to backlogs.
-    func note(_ entries: [BacklogEntry]) {
-        guard !entries.isEmpty else { return }
+    /// Notes that a delivery was added.
+    func note(_ entry: BacklogEntry) {
         state.withLock { state in
-            for entry in Set(entries) {
-                state.writes[entry.place, default: 0] += 1
-                state.standing[entry.place.key, default: []].insert(entry.place.priority)
-                guard let turn = entry.queuedAt else { continue }
-                state.floors[entry.place] = min(turn, state.floors[entry.place] ?? turn)
-                if let mark = state.marks[entry.place] { state.marks[entry.place] = min(turn, mark) }
-            }
+            state.waiting[entry.place.key, default: []].insert(entry.place.priority)
+            state.places[entry.place, default: Place()].add(at: entry.queuedAt)
         }
-        ring()
     }
 
     // MARK: - Polling and pulling
@@ -101,69 +109,66 @@ final class Backlogs: Sendable {
     }
 
     /// Prepares a poll of a place, either from the mark of the last poll or from the beginning.
-    func glance(at place: BacklogPlace, isWhole: Bool = false) -> Poll {
-        state.withLock { state in
-            state.floors[place] = nil
-            let mark = state.marks[place]
-            let since = isWhole ? nil : mark.map { Timestamp(clamping: $0.microseconds - Self.slack.microseconds) }
-            return Poll(
-                look: BacklogPoll(place, since: since),
-                writes: state.writes[place, default: 0],
-                mark: mark
-            )
+    func poll(_ place: BacklogPlace, isWhole: Bool = false) -> Poll {
+        let known = state.withLock { state in
+            state.places[place]?.floor = nil
+            return state.places[place] ?? Place()
         }
+        let since = isWhole ? nil : known.mark.map { Timestamp(clamping: $0.microseconds - Self.slack.microseconds) }
+        return Poll(look: BacklogPoll(place, since: since), writes: known.writes, mark: known.mark)
     }
 
     /// Stores the result of a poll: the turn of the first waiting delivery, or `nil` if none waits.
     ///
     /// `now` is the database's clock.
-    func saw(_ oldest: Timestamp?, by glance: Poll, now: Timestamp) {
-        let place = glance.look.place
+    func polled(_ oldest: Timestamp?, by poll: Poll, now: Timestamp) {
+        let place = poll.look.place
         state.withLock { state in
             state.clock = (now, time.steady())
-            state.mark(place, oldest ?? now)
+            state.places[place, default: Place()].raise(to: oldest ?? now)
             if oldest != nil {
-                state.standing[place.key, default: []].insert(place.priority)
+                state.waiting[place.key, default: []].insert(place.priority)
             } else {
-                state.forget(place, unlessWrittenSince: glance.writes)
+                state.forget(place, unlessWrittenSince: poll.writes)
             }
         }
     }
 
     /// Stores the result of a pull: the turns of the pulled deliveries, or an empty array.
-    func pulled(_ turns: [Timestamp], by glance: Poll) {
-        let place = glance.look.place
+    func pulled(_ turns: [Timestamp], by poll: Poll) {
+        let place = poll.look.place
         state.withLock { state in
-            if !turns.isEmpty { state.pulls[place.key, default: 0] += turns.count }
-            if let last = turns.max() {
-                state.mark(place, min(last, state.lowered(place, since: glance.mark) ?? last))
-            } else {
-                state.forget(place, unlessWrittenSince: glance.writes)
-            }
+            guard let last = turns.max() else { return state.forget(place, unlessWrittenSince: poll.writes) }
+            state.service[place.key, default: Service()].pulls += turns.count
+            let lowered = state.places[place]?.lowered(since: poll.mark)
+            state.places[place, default: Place()].raise(to: min(last, lowered ?? last))
         }
     }
 
     /// Returns the number of pulled deliveries per backlog since the last call.
-    func takePulls() -> [BacklogKey: Int] {
+    func takePulls() -> [(key: BacklogKey, count: Int)] {
         state.withLock { state in
-            defer { state.pulls = [:] }
-            return state.pulls
+            state.service.keys.compactMap { key in
+                guard let count = state.service[key]?.pulls, count > 0 else { return nil }
+                state.service[key]?.pulls = 0
+                return (key, count)
+            }
         }
     }
 
     /// Returns the most urgent of these priorities in which deliveries are known to wait.
     func next(of key: BacklogKey, among priorities: Set<Priority>) -> Priority? {
         state.withLock { state in
-            state.standing[key]?.intersection(priorities).min { $0.urgency < $1.urgency }
+            state.waiting[key]?.intersection(priorities).min { $0.urgency < $1.urgency }
         }
     }
 
     /// Returns a random one of these priorities in which deliveries are known to wait.
     ///
     /// The selection is random so that successive probes of a closed outlet use different deliveries.
-    func scout(of key: BacklogKey, among priorities: Set<Priority>, using chance: RandomSource) -> BacklogPlace? {
+    func probePlace(of key: BacklogKey, among priorities: Set<Priority>, using chance: RandomSource) -> BacklogPlace? {
         var chance = chance
-        return state.withLock { $0.standing[key]?.intersection(priorities) }?.randomElement(using: &chance)
+        return state.withLock { $0.waiting[key]?.intersection(priorities) }?.randomElement(using: &chance)
             .map { BacklogPlace(key, $0) }
     }
 
@@ -172,11 +177,13 @@ final class Backlogs: Sendable {
     /// Backlogs that are served or rest are left out.
     func takeUnserved(at now: ContinuousClock.Instant, among priorities: Set<Priority>) -> [BacklogKey] {
         state.withLock { state in
-            let keys = state.standing.filter { key, standing in
-                !standing.isDisjoint(with: priorities) && !state.serving.contains(key)
-                    && state.rests[key].map { $0 <= now } ?? true
+            guard !state.waiting.isEmpty else { return [] }
+            let keys = state.waiting.filter { key, waiting in
+                guard !waiting.isDisjoint(with: priorities) else { return false }
+                guard let service = state.service[key] else { return true }
+                return !service.isActive && service.restsUntil.map { $0 <= now } ?? true
             }.keys
-            state.serving.formUnion(keys)
+            for key in keys { state.service[key, default: Service()].isActive = true }
             return Array(keys)
         }
     }
@@ -186,60 +193,82 @@ final class Backlogs: Sendable {
     /// If the backlog is blocked, it rests until `end`.
     func leave(_ key: BacklogKey, restingUntil end: ContinuousClock.Instant?) {
         state.withLock { state in
-            state.serving.remove(key)
-            state.rests[key] = end
+            state.service[key, default: Service()].isActive = false
+            state.service[key]?.restsUntil = end
         }
-        ring()
+        signal.wake()
     }
 
     /// Notes that a backlog is blocked, so that it begins with small pulls afterwards.
     func startGently(_ key: BacklogKey) {
-        state.withLock { _ = $0.gentle.insert(key) }
+        state.withLock { $0.service[key, default: Service()].isGentle = true }
     }
 
     /// Returns whether the backlog begins with small pulls now, and clears the note.
     func takeGentleStart(_ key: BacklogKey) -> Bool {
-        state.withLock { $0.gentle.remove(key) != nil }
+        state.withLock { state in
+            defer { state.service[key]?.isGentle = false }
+            return state.service[key]?.isGentle ?? false
+        }
     }
 
     /// The backlogs in which deliveries are known to wait.
-    var known: [BacklogKey] { state.withLock { Array($0.standing.keys) } }
+    var known: [BacklogKey] { state.withLock { Array($0.waiting.keys) } }
 
-    /// Waits for a change, for at most `span`, and no longer than until the drain or the end of a rest.
-    func wait(atMost span: Duration, from now: ContinuousClock.Instant, until drain: DrainSignal) async {
-        let (bell, end) = state.withLock { ($0.bell, $0.rests.values.filter { $0 > now }.min()) }
-        let span = min(span, end.map { $0 - now } ?? span)
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: span) }
-            group.addTask { await bell.wait() }
-            group.addTask { await drain.wait() }
-            await group.next()
-            group.cancelAll()
-        }
-        state.withLock { state in
-            if state.bell.isDraining { state.bell = DrainSignal() }
-        }
+    /// Returns the end of the first pause that is not over.
+    func firstEnd(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        state.withLock { $0.service.values.lazy.compactMap(\.restsUntil).filter { $0 > now }.min() }
+    }
+}
+
+extension Backlogs.Place {
+    fileprivate mutating func add(at turn: Timestamp?) {
+        writes += 1
+        guard let turn else { return }
+        floor = min(turn, floor ?? turn)
+        mark = mark.map { min(turn, $0) }
     }
 
-    private func ring() {
-        state.withLock(\.bell).fire()
+    fileprivate mutating func raise(to turn: Timestamp) {
+        mark = min(turn, floor ?? turn)
+    }
+
+    /// Returns the mark if it is lower than the former one.
+    fileprivate func lowered(since former: Timestamp?) -> Timestamp? {
+        guard let former, let mark, mark < former else { return nil }
+        return mark
     }
 }
 
 extension Backlogs.State {
-    fileprivate mutating func mark(_ place: BacklogPlace, _ turn: Timestamp) {
-        marks[place] = min(turn, floors[place] ?? turn)
-    }
-
-    /// Returns the mark if it is lower than the former one.
-    fileprivate func lowered(_ place: BacklogPlace, since former: Timestamp?) -> Timestamp? {
-        guard let former, let mark = marks[place], mark < former else { return nil }
-        return mark
-    }
-
     fileprivate mutating func forget(_ place: BacklogPlace, unlessWrittenSince count: Int) {
-        guard writes[place, default: 0] == count else { return }
-        standing[place.key]?.remove(place.priority)
-        if standing[place.key]?.isEmpty ?? false { standing[place.key] = nil }
+        guard places[place]?.writes ?? 0 == count else { return }
+        waiting[place.key]?.remove(place.priority)
+        if waiting[place.key]?.isEmpty ?? false { waiting[place.key] = nil }
+    }
+}
+
+/// Wakes a worker's puller if a backlog changes.
+///
+/// Thread safety: the current signal is behind a lock, and fires outside of it.
+final class BacklogSignal: Sendable {
+    /// Fires once.
+    private let current = Mutex(DrainSignal())
+
+    func wake() {
+        current.withLock(\.self).fire()
+    }
+
+    /// Waits until it wakes, for at most `span`, and no longer than until the drain.
+    func wait(atMost span: Duration, until drain: DrainSignal) async {
+        let signal = current.withLock(\.self)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: span) }
+            group.addTask { await signal.wait() }
+            group.addTask { await drain.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+        current.withLock { if $0.isDraining { $0 = DrainSignal() } }
     }
 }

@@ -24,11 +24,13 @@ final class RateBudget: Sendable {
 
     private let shares = Mutex<[LocalShare: Share]>([:])
     private let store: any OutletStore
-    private let context: PipelineContext
+    private let time: any TimeSource
+    private let logger: Logger
 
-    init(store: any OutletStore, context: PipelineContext) {
+    init(store: any OutletStore, time: any TimeSource, logger: Logger) {
         self.store = store
-        self.context = context
+        self.time = time
+        self.logger = logger
     }
 
     /// Takes as much of the budget as is available, up to `wanted`, and waits until some is.
@@ -46,8 +48,8 @@ final class RateBudget: Sendable {
             guard held < wanted else { return held }
             let drawn = await draw(wanted - held, of: budget, drawer)
             if held + drawn > 0 { return held + drawn }
-            guard context.time.steady() + Self.pause < deadline else { break }
-            try? await context.time.sleep(for: Self.pause)
+            guard time.steady() + Self.pause < deadline else { break }
+            try? await time.sleep(for: Self.pause)
         }
         return 0
     }
@@ -56,7 +58,7 @@ final class RateBudget: Sendable {
     func giveBack(_ count: Int, of budget: PushBudget, for lane: Lane) {
         guard count > 0 else { return }
         let drawer = LocalShare(name: budget.name, isUrgent: lane == .urgent)
-        let now = context.time.steady()
+        let now = time.steady()
         shares.withLock { shares in
             let until = shares[drawer]?.until ?? now + Self.life
             shares[drawer] = Share(left: (shares[drawer]?.left ?? 0) + count, until: until)
@@ -64,7 +66,7 @@ final class RateBudget: Sendable {
     }
 
     private func takeHeld(upTo wanted: Int, from drawer: LocalShare) -> Int {
-        let now = context.time.steady()
+        let now = time.steady()
         return shares.withLock { shares in
             guard let share = shares[drawer], share.until > now else {
                 shares[drawer] = nil
@@ -91,11 +93,11 @@ final class RateBudget: Sendable {
                 )
             )
         } catch {
-            context.logger.warning("cannot draw from the provider's budget", ["error": .error(error)])
+            logger.warning("cannot draw from the provider's budget", ["error": .error(error)])
             return 0
         }
         if granted > needed {
-            let until = context.time.steady() + Self.life
+            let until = time.steady() + Self.life
             shares.withLock {
                 $0[drawer] = Share(left: granted - needed + ($0[drawer]?.left ?? 0), until: until)
             }
@@ -105,4 +107,20 @@ final class RateBudget: Sendable {
 
     private static let pause = Duration.milliseconds(100)
     private static let life = Duration.seconds(1)
+}
+
+/// The budget of an outlet's account, which outlets and workers share.
+struct AccountBudget: Sendable {
+    let rate: PushBudget
+    let shares: RateBudget
+
+    /// Takes as much as is available, up to `wanted`, and waits until some is; zero if the deadline comes first.
+    func take(upTo wanted: Int, for lane: Lane, until deadline: ContinuousClock.Instant) async -> Int {
+        await shares.take(upTo: wanted, of: rate, for: lane, until: deadline)
+    }
+
+    /// Returns a part that was taken and not used.
+    func giveBack(_ count: Int, for lane: Lane) {
+        shares.giveBack(count, of: rate, for: lane)
+    }
 }

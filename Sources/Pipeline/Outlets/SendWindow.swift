@@ -42,7 +42,7 @@ final class SendWindow: Sendable {
     }
 
     /// The work for which a caller requests places.
-    private enum Wish {
+    private enum Request {
         /// The message of each push; pushes of one message are adjacent.
         case messages([Int])
         /// A number of pushes, none of which holds a message.
@@ -66,7 +66,7 @@ final class SendWindow: Sendable {
     /// The queue of a request.
     ///
     /// A request that waits for messages of its lane does not delay requests without messages.
-    private struct Line: Hashable {
+    private struct WaitQueue: Hashable {
         let lane: Lane
         let holdsMessages: Bool
     }
@@ -74,8 +74,8 @@ final class SendWindow: Sendable {
     private struct Waiter {
         let number: Int
         /// All of its messages have their shares.
-        let wish: Wish
-        let line: Line
+        let request: Request
+        let queue: WaitQueue
         let continuation: CheckedContinuation<Grant, Never>
     }
 
@@ -136,31 +136,31 @@ final class SendWindow: Sendable {
         until deadline: ContinuousClock.Instant,
         patience: Duration
     ) async -> Grant {
-        let line = Line(lane: lane, holdsMessages: true)
-        return await acquire(.messages(wanted), line, until: deadline, patience: patience)
+        let queue = WaitQueue(lane: lane, holdsMessages: true)
+        return await acquire(.messages(wanted), queue, until: deadline, patience: patience)
     }
 
     /// Takes places for deliveries of a backlog as soon as there are some, or none if the time is up.
     func acquire(pulling count: Int, for lane: Lane, until deadline: ContinuousClock.Instant) async -> Grant {
-        let line = Line(lane: lane, holdsMessages: false)
-        return await acquire(.pulled(count), line, until: deadline, patience: nil)
+        let queue = WaitQueue(lane: lane, holdsMessages: false)
+        return await acquire(.pulled(count), queue, until: deadline, patience: nil)
     }
 
     private func acquire(
-        _ wish: Wish,
-        _ line: Line,
+        _ request: Request,
+        _ queue: WaitQueue,
         until deadline: ContinuousClock.Instant,
         patience: Duration?
     ) async -> Grant {
         let (grant, isBehind, latestMove) = state.withLock { state in
-            let isBehind = state.waiters.contains { $0.line == line }
-            return (isBehind ? .none : take(wish, line.lane, &state), isBehind, state.latestMove)
+            let isBehind = state.waiters.contains { $0.queue == queue }
+            return (isBehind ? .none : take(request, queue.lane, &state), isBehind, state.latestMove)
         }
         let end = patience.map { min(deadline, latestMove + $0) } ?? deadline
         guard grant == .none else { return grant }
-        guard end > time.steady(), shares.takeAll(wish.messages, of: line.lane) else {
+        guard end > time.steady(), shares.takeAll(request.messages, of: queue.lane) else {
             // Places that were left for waiting requests belong to them.
-            return isBehind ? .none : state.withLock { take(wish, line.lane, &$0, evenCrumbs: true) }
+            return isBehind ? .none : state.withLock { take(request, queue.lane, &$0, allowPartial: true) }
         }
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -168,18 +168,18 @@ final class SendWindow: Sendable {
         }
         let timer = Task {
             try? await time.sleep(for: end - time.steady())
-            dismiss(number, takingCrumbs: true)
+            dismiss(number, allowPartial: true)
         }
         defer { timer.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                enqueue(Waiter(number: number, wish: wish, line: line, continuation: continuation))
+                enqueue(Waiter(number: number, request: request, queue: queue, continuation: continuation))
                 // The handler and the timer do not find a request that was cancelled or late before it joined the
                 // queue.
-                if Task.isCancelled || end <= time.steady() { dismiss(number, takingCrumbs: false) }
+                if Task.isCancelled || end <= time.steady() { dismiss(number, allowPartial: false) }
             }
         } onCancel: {
-            dismiss(number, takingCrumbs: false)
+            dismiss(number, allowPartial: false)
         }
     }
 
@@ -205,25 +205,25 @@ final class SendWindow: Sendable {
     ///
     /// A request that has waited already has its shares, and returns the unneeded ones.
     private func take(
-        _ wish: Wish,
+        _ request: Request,
         _ lane: Lane,
         _ state: inout State,
-        evenCrumbs: Bool = false,
+        allowPartial: Bool = false,
         hasShares: Bool = false
     ) -> Grant {
         let allPushes = capacity - (lane == .urgent ? 0 : reserve)
         let allMessages = limits[lane] ?? .max
         let pushes = max(0, allPushes - state.pushes)
-        var grant = Self.fit(wish, pushes, messages: allMessages - state.messages[lane, default: 0])
-        let isDecent =
-            grant.pushes == wish.pushes || state.pushes == 0 || grant.pushes >= allPushes / 2
+        var grant = Self.fit(request, pushes, messages: allMessages - state.messages[lane, default: 0])
+        let isLargeEnough =
+            grant.pushes == request.pushes || state.pushes == 0 || grant.pushes >= allPushes / 2
             || grant.messages >= allMessages / 2
-        guard grant != .none, isDecent || evenCrumbs else { return .none }
+        guard grant != .none, isLargeEnough || allowPartial else { return .none }
         if hasShares {
-            shares.giveBack(wish.messages - grant.messages, of: lane)
+            shares.giveBack(request.messages - grant.messages, of: lane)
         } else {
             let shared = shares.take(upTo: grant.messages, of: lane)
-            if shared < grant.messages { grant = Self.fit(wish, pushes, messages: shared) }
+            if shared < grant.messages { grant = Self.fit(request, pushes, messages: shared) }
             guard grant != .none else { return .none }
         }
         state.pushes += grant.pushes
@@ -233,8 +233,10 @@ final class SendWindow: Sendable {
     }
 
     /// Returns a grant for as many of the first pushes as there are places.
-    private static func fit(_ wish: Wish, _ pushes: Int, messages: Int) -> Grant {
-        guard case .messages(let wanted) = wish else { return Grant(pushes: min(wish.pushes, pushes), messages: 0) }
+    private static func fit(_ request: Request, _ pushes: Int, messages: Int) -> Grant {
+        guard case .messages(let wanted) = request else {
+            return Grant(pushes: min(request.pushes, pushes), messages: 0)
+        }
         var grant = Grant.none
         for (position, message) in wanted.prefix(pushes).enumerated() {
             let isNew = position == 0 || wanted[position - 1] != message
@@ -247,8 +249,8 @@ final class SendWindow: Sendable {
 
     private func enqueue(_ waiter: Waiter) {
         let served = state.withLock { state in
-            let isUrgent = waiter.line.lane == .urgent
-            let place = isUrgent ? state.waiters.firstIndex { $0.line.lane != .urgent } : nil
+            let isUrgent = waiter.queue.lane == .urgent
+            let place = isUrgent ? state.waiters.firstIndex { $0.queue.lane != .urgent } : nil
             state.waiters.insert(waiter, at: place ?? state.waiters.endIndex)
             return serve(&state)
         }
@@ -259,8 +261,8 @@ final class SendWindow: Sendable {
         var served: Served = []
         var left: [Waiter] = []
         for waiter in state.waiters {
-            let isBehind = left.contains { $0.line == waiter.line }
-            let grant = isBehind ? .none : take(waiter.wish, waiter.line.lane, &state, hasShares: true)
+            let isBehind = left.contains { $0.queue == waiter.queue }
+            let grant = isBehind ? .none : take(waiter.request, waiter.queue.lane, &state, hasShares: true)
             if grant == .none { left.append(waiter) } else { served.append((waiter.continuation, grant)) }
         }
         state.waiters = left
@@ -268,14 +270,14 @@ final class SendWindow: Sendable {
     }
 
     /// Removes a request from the queue because its time is up or it was cancelled.
-    private func dismiss(_ number: Int, takingCrumbs: Bool) {
+    private func dismiss(_ number: Int, allowPartial: Bool) {
         let served: (waiter: Waiter, grant: Grant)? = state.withLock { state in
             guard let place = state.waiters.firstIndex(where: { $0.number == number }) else { return nil }
             let waiter = state.waiters.remove(at: place)
             let grant =
-                takingCrumbs
-                ? take(waiter.wish, waiter.line.lane, &state, evenCrumbs: true, hasShares: true) : .none
-            if grant == .none { shares.giveBack(waiter.wish.messages, of: waiter.line.lane) }
+                allowPartial
+                ? take(waiter.request, waiter.queue.lane, &state, allowPartial: true, hasShares: true) : .none
+            if grant == .none { shares.giveBack(waiter.request.messages, of: waiter.queue.lane) }
             return (waiter, grant)
         }
         if let served { served.waiter.continuation.resume(returning: served.grant) }

@@ -29,7 +29,7 @@ struct PageWork: Sendable {
     let message: IncomingMessage
 
     /// Whether the message was delivered before, so that a worker may have processed a part of the page.
-    var isHeir: Bool { message.redelivered }
+    var replacesEarlier: Bool { message.redelivered }
 }
 
 /// One batch of messages, parsed; indices are positions in the batch.
@@ -41,7 +41,7 @@ struct ParsedBatch {
     /// The replays of replayed messages, by the messages' positions.
     private(set) var replays: [Int: ReplayHeaders] = [:]
     /// The positions of messages that were delivered before, or that replace such a message.
-    private(set) var heirs: Set<Int> = []
+    private(set) var replacements: Set<Int> = []
 
     /// Parses messages.
     ///
@@ -55,7 +55,7 @@ struct ParsedBatch {
         let replayQueue = names.replay
         let resumeQueues = Lane.allCases.map(names.resume) + [replayQueue]
         for (index, message) in arrived.enumerated() {
-            if message.redelivered { heirs.insert(index) }
+            if message.redelivered { replacements.insert(index) }
             var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
             var arrival = arrival
             if message.queue == replayQueue, let replay = ReplayHeaders(marks: message.properties.headers) {
@@ -134,7 +134,7 @@ struct ParsedBatch {
     private mutating func addInternal(_ message: IncomingMessage) {
         switch message.cut == nil ? InternalMessage.read(message.body) : .failure(.foreign) {
         case .success(.resume(let resume)):
-            if resume.isHeir { heirs.insert(messages.count) }
+            if resume.replacesEarlier { replacements.insert(messages.count) }
             messages.append(.resume(resume.keys))
         case .success(.badges(let badges)): messages.append(.badges(badges.recipients))
         case .success(.page(let page)): messages.append(.page(PageWork(page: page, message: message)))

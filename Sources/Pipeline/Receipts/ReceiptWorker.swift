@@ -14,9 +14,8 @@ package struct ReceiptWorker: Service {
     private let consumer: Consumer
     private let sources: [AppID: any ReceiptSource]
     private let catalogs: CatalogSource
-    private let tools: WorkerContext
+    private let worker: WorkerContext
     private let settler: Settler
-    private let deaths = ReceiptRevocations()
     private let stuck: StuckMessages
     private let context: PipelineContext
 
@@ -24,16 +23,16 @@ package struct ReceiptWorker: Service {
         consumer: Consumer,
         sources: [AppID: any ReceiptSource],
         catalogs: CatalogSource,
-        tools: WorkerContext,
+        worker: WorkerContext,
         context: PipelineContext
     ) {
         self.consumer = consumer
         self.sources = sources
         self.catalogs = catalogs
-        self.tools = tools
+        self.worker = worker
         self.context = context
-        settler = tools.settler(context)
-        stuck = StuckMessages(lane: "receipts", names: tools.names, context: context, limit: Self.mostStuck)
+        settler = worker.settler(context)
+        stuck = StuckMessages(lane: "receipts", names: worker.names, context: context, limit: Self.mostStuck)
     }
 
     /// Whether messages can arrive.
@@ -50,16 +49,16 @@ package struct ReceiptWorker: Service {
             stuck: stuck,
             clocks: context.clocks
         )
-        await loop.run(until: drain) { batch, gate, asides in
-            let shift = Batch.Shift(
+        await loop.run(until: drain) { batch, limiter, detached in
+            let batchContext = Batch.Context(
                 lane: .normal,
                 drain: drain,
-                asides: asides,
+                detached: detached,
                 acknowledge: consumer.acknowledge,
                 giveBack: stuck.add
             )
-            await work(batch, shift)
-            gate.leave()
+            await work(batch, batchContext)
+            limiter.leave()
         }
     }
 
@@ -73,8 +72,8 @@ package struct ReceiptWorker: Service {
     /// Processes a batch.
     ///
     /// It acknowledges each message when all deliveries that it names are settled.
-    private func work(_ messages: [IncomingMessage], _ shift: Batch.Shift) async {
-        let batch = Batch(messages, shift, context)
+    private func work(_ messages: [IncomingMessage], _ batchContext: Batch.Context) async {
+        let batch = Batch(messages, batchContext, context)
         var indices: [DeliveryKey: Int] = [:]
         var strays: [Entry<DeadLetterCause>] = []
         for (index, message) in messages.enumerated() {
@@ -99,7 +98,7 @@ package struct ReceiptWorker: Service {
         let all = Array(messages.indices)
         batch.messages.open(all + strays.map(\.index) + settled.values.joined().map(\.index))
         _ = batch.messages.stored()
-        settler.bury(strays.map { Entry(index: $0.index, work: .message(messages[$0.index], $0.work)) }, batch)
+        settler.deadLetter(strays.map { Entry(index: $0.index, work: .message(messages[$0.index], $0.work)) }, batch)
         await settle(settled, askingAgain: later, batch)
         batch.messages.close(all)
     }
@@ -107,7 +106,7 @@ package struct ReceiptWorker: Service {
     /// Claims receipts and polls for them; each comes with the position of the message that names it.
     private func hear(_ indices: [DeliveryKey: Int], _ batch: Batch) async -> [Heard] {
         let found = await batch.lookUp(Array(indices.keys), for: { $0.compactMap { indices[$0] } }) {
-            [store = tools.store] keys throws(StoreError) in
+            [store = worker.store] keys throws(StoreError) in
             try await store.claimReceipts(keys, as: batch.claim)
         }
         return await ask(Array((found?.values ?? []).joined()))
@@ -129,7 +128,7 @@ package struct ReceiptWorker: Service {
                     let found = await answers(to: receipts, of: app)
                     let answers = receipts.map { found[$0.ticket] ?? .missing }
                     context.metrics.deliveries.countReceipts(answers, of: app)
-                    let isMassDeath = await judge(Self.known(receipts, answers), of: app)
+                    let isMassDeath = await evaluate(Self.known(receipts, answers), of: app)
                     return zip(receipts, answers).map { Heard(receipt: $0, answer: $1, isMassDeath: isMassDeath) }
                 }
             }
@@ -147,14 +146,14 @@ package struct ReceiptWorker: Service {
                 "no receipt source configured for an app with accepted deliveries",
                 ["app": .text(app.text), "whatToDo": .text("put its provider back into BELLHOP_PROVIDERS")]
             )
-            let unanswered = ReceiptAnswer.unanswered(.wrongProvider, notBefore: tools.policy.receipts.pause)
+            let unanswered = ReceiptAnswer.unanswered(.wrongProvider, notBefore: worker.policy.receipts.pause)
             return Dictionary(uniqueKeysWithValues: tickets.map { ($0, unanswered) })
         }
         return Dictionary(zip(tickets, await source.ask(tickets))) { first, _ in first }
     }
 
     /// Returns the known answers, once per ticket.
-    private static func known(_ receipts: [OpenReceipt], _ answers: [ReceiptAnswer]) -> [ReceiptRefusal.Answer] {
+    private static func known(_ receipts: [OpenReceipt], _ answers: [ReceiptAnswer]) -> [MassFailure.Answer] {
         var seen: Set<String> = []
         return zip(receipts, answers).compactMap { receipt, answer in
             guard let verdict = answer.verdict, seen.insert(receipt.ticket).inserted else { return nil }
@@ -165,22 +164,18 @@ package struct ReceiptWorker: Service {
     /// Opens the provider's breaker if its answers indicate a configuration error.
     ///
     /// It returns whether there is a mass failure of devices.
-    private func judge(_ answers: [ReceiptRefusal.Answer], of app: AppID) async -> Bool {
-        guard let provider = sources[app]?.provider else { return false }
-        let outlet = OutletKey(app: app, provider: provider)
-        guard !deaths.areMany(answers, of: app, at: context.time.now()) else {
-            await tools.breakers.openForMassDeath(outlet)
-            return true
-        }
-        if let reason = ReceiptRefusal.reason(among: answers) { await tools.breakers.open(outlet, refusedFor: reason) }
-        return false
+    private func evaluate(_ answers: [MassFailure.Answer], of app: AppID) async -> Bool {
+        guard let provider = sources[app]?.provider,
+            let outlet = worker.outlets[OutletKey(app: app, provider: provider)]
+        else { return false }
+        return await outlet.evaluate(receipts: answers, at: context.time.now())
     }
 
     private func rules(_ heard: Heard) -> ReceiptRules {
         let app = heard.receipt.key.notification.recipient.app
         return ReceiptRules(
-            ladder: tools.policy.ladder,
-            policy: tools.policy.receipts,
+            ladder: worker.policy.ladder,
+            policy: worker.policy.receipts,
             retryLimit: heard.receipt.origin.flatMap { catalogs.current[app]?[$0.type]?.retryLimit },
             provider: sources[app]?.provider ?? .expo,
             isMassDeath: heard.isMassDeath
@@ -196,7 +191,7 @@ package struct ReceiptWorker: Service {
         }
         guard !later.isEmpty else { return }
         // If this is not written, they are due again in a few minutes, so their messages need not be redelivered.
-        _ = await batch.persistence.ask(later) { [store = tools.store] later throws(StoreError) in
+        _ = await batch.persistence.ask(later) { [store = worker.store] later throws(StoreError) in
             try await store.settle(later, of: batch.claim)
         }
     }

@@ -7,14 +7,14 @@ import Store
 struct FeedAndPlanRecorder: Sendable {
     let store: any WorkerDatabase
     let metrics: RecordMetrics
-    let herald: InboxChangeNotifier?
+    let inboxChanges: InboxChangeNotifier?
 
     func feed(_ entries: [Entry<FeedEntry>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
         let stored = await batch.store(entries) { [store] entries throws(StoreError) in
             try await store.apply(entries)
         }
         for (entry, _) in stored.written { metrics.countFeed(entry.work.update) }
-        herald?.changed(stored.written.lazy.compactMap(\.entry.work.update.changedInbox))
+        inboxChanges?.changed(stored.written.lazy.compactMap(\.entry.work.update.changedInbox))
         return stored.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 

@@ -89,7 +89,7 @@ struct Recorder: Sendable {
         let fresh = stored.written.lazy.filter { $0.outcome == .recorded }.map { $0.entry.work.record }
         metrics.countDecisions(fresh)
         metrics.countReroutes(fresh)
-        context.herald?.changed(fresh.map { $0.key.recipient })
+        context.inboxChanges?.changed(fresh.map { $0.key.recipient })
     }
 
     /// Divides records into statements by the size of their texts.

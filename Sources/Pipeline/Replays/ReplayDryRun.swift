@@ -28,7 +28,7 @@ package struct ReplayDryRun: Sendable {
         _ items: [DeadLetterMessage],
         at now: Timestamp
     ) async throws(StoreError) -> [ReplayPrediction] {
-        let decider = Decider(catalogs: catalogs, senders: OutletDirectory([:], prefetch: [:]), zones: zones, now: now)
+        let decider = Decider(catalogs: catalogs, outlets: [], zones: zones, now: now)
         let gates = try await ReplayObstacles(of: pool)
         var predictions = items.map { _ in ReplayPrediction(.gone) }
         let deliveries = items.indices.filter { items[$0].summary.delivery != nil }
@@ -60,7 +60,7 @@ package struct ReplayDryRun: Sendable {
         _ message: Arrival,
         at now: Timestamp
     ) async throws(StoreError) -> ReplayPrediction {
-        let decider = Decider(catalogs: catalogs, senders: OutletDirectory([:], prefetch: [:]), zones: zones, now: now)
+        let decider = Decider(catalogs: catalogs, outlets: [], zones: zones, now: now)
         let gates = try await ReplayObstacles(of: pool)
         return try await predict([message], decider, gates).first ?? ReplayPrediction(.gone)
     }

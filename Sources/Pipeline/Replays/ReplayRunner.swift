@@ -18,15 +18,15 @@ package struct ReplayRunner: Service {
     private let loop: DutyLoop
     private let sent: Counter
 
-    package init(tools: SchedulerContext, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
-        run = ReplayStore(pool: tools.pool, runner: String(tools.chance.next(), radix: 36), horizon: horizon)
-        time = tools.time
-        publisher = tools.publisher
-        names = tools.names
-        logger = tools.logger.labelled(name)
-        loop = tools.loop(of: name, every: interval, trouble: "cannot read replays")
-        resumes = tools.resumes(logger)
-        sent = tools.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
+    package init(context: SchedulerContext, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
+        run = ReplayStore(pool: context.pool, runner: String(context.chance.next(), radix: 36), horizon: horizon)
+        time = context.time
+        publisher = context.publisher
+        names = context.names
+        logger = context.logger.labelled(name)
+        loop = context.loop(of: name, every: interval, trouble: "cannot read replays")
+        resumes = context.resumes(logger)
+        sent = context.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
     }
 
     package func run(until drain: DrainSignal) async throws {
@@ -168,5 +168,38 @@ extension PublishOutcome {
         case .confirmed, .unwritable, .tooLarge: true
         case .refused, .unroutable, .notSent, .unknown: false
         }
+    }
+}
+
+/// Limits items per second, without a burst of unused capacity.
+struct ReplayThrottle: Sendable {
+    /// Items per second, which an operator may change while the replay runs; `nil` means unlimited.
+    var rate: Int?
+    private var credit = 0.0
+    private var last: ContinuousClock.Instant
+
+    /// Limits to `rate` items per second; `nil` means unlimited.
+    init(rate: Int?, now: ContinuousClock.Instant) {
+        self.rate = rate
+        last = now
+    }
+
+    /// Returns the number of the requested items that may be sent now.
+    mutating func grant(_ wanted: Int, now: ContinuousClock.Instant) -> Int {
+        guard let rate else { return wanted }
+        let passed = last.duration(to: now)
+        last = now
+        let seconds = Double(passed.components.seconds) + Double(passed.components.attoseconds) * 1e-18
+        // At most one second's worth: after a pause, it continues at its rate and does not catch up.
+        credit = min(Double(rate), credit + seconds * Double(rate))
+        let granted = max(0, min(wanted, Int(credit)))
+        credit -= Double(granted)
+        return granted
+    }
+
+    /// Returns unused items to the credit.
+    mutating func giveBack(_ unused: Int) {
+        guard rate != nil, unused > 0 else { return }
+        credit += Double(unused)
     }
 }

@@ -8,10 +8,7 @@ import Tracing
 ///
 /// Shipments that cannot start immediately join their outlet's backlog, and are sent from there in their turn.
 struct Dispatcher: Sendable {
-    let senders: OutletDirectory
-    let breakers: CircuitBreakers
-    let budgets: RateBudget
-    let backlogs: Backlogs
+    let outlets: Outlets
     let policy: DeliveryPolicy
     let context: PipelineContext
 
@@ -25,8 +22,7 @@ struct Dispatcher: Sendable {
 
     /// The common data of the shipments to one outlet.
     private struct OutletTurn: Sendable {
-        let key: OutletKey
-        let outlet: OutletDirectory.Outlet
+        let outlet: Outlet
         let lane: Lane
         let sentAt: Timestamp
         /// The fan-out page to which they belong, if it is traced.
@@ -48,18 +44,13 @@ struct Dispatcher: Sendable {
         await withDiscardingTaskGroup { tasks in
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
                 tasks.addTask {
-                    guard let outlet = senders.outlet(key) else {
-                        return await ended(Self.held(shipments, BacklogKey(key), lane, .windowFull))
+                    // The decider suppresses deliveries to an outlet that is not configured, so this is a safeguard.
+                    guard let outlet = outlets[key] else {
+                        let obstacle = Obstacle(gate: .window, backlog: BacklogKey(key))
+                        return await ended(shipments.flatMap { $0.put(behind: obstacle, from: lane) })
                     }
-                    let turn = OutletTurn(
-                        key: key,
-                        outlet: outlet,
-                        lane: lane,
-                        sentAt: sentAt,
-                        page: page,
-                        ended: ended
-                    )
-                    let free = await free(of: shipments, turn) { backlogs.ahead(of: $0, in: lane, key) }
+                    let turn = OutletTurn(outlet: outlet, lane: lane, sentAt: sentAt, page: page, ended: ended)
+                    let free = await admitted(shipments, turn, arePulled: false)
                     if !free.isEmpty { await send(Self.sorted(free), turn) }
                 }
             }
@@ -77,34 +68,21 @@ struct Dispatcher: Sendable {
         probing probe: BreakerKey? = nil,
         _ ended: @escaping CompletionHandler
     ) async {
-        guard let outlet = senders.outlet(places.key) else {
-            return await ended(Self.held(shipments, BacklogKey(places.key), places.lane, .windowFull))
-        }
         let turn = OutletTurn(
-            key: places.key,
-            outlet: outlet,
+            outlet: places.outlet,
             lane: places.lane,
             sentAt: context.time.timestamp,
             ended: ended
         )
-        let free = probe == nil ? await free(of: shipments, turn) { _ in nil } : shipments
+        let free = probe == nil ? await admitted(shipments, turn, arePulled: true) : shipments
         let started = Array(free.prefix(places.count))
-        give(back: places.count - started.count, of: places, outlet)
-        let grant = Self.grant(started.count)
+        places.giveBack(places.count - started.count)
+        let grant = PulledPlaces.grant(started.count)
         async let begun: Void = started.isEmpty ? () : start(started, turn, under: grant, probing: probe)
         let late = free.dropFirst(started.count)
-        if !late.isEmpty { await ended(Self.held(Array(late), BacklogKey(places.key), places.lane, .windowFull)) }
+        if !late.isEmpty { await ended(places.outlet.put(late, behind: .window, from: places.lane)) }
         await begun
     }
-
-    /// Returns unused places of pulled deliveries, with their share of the budget.
-    func give(back count: Int, of places: PulledPlaces, _ outlet: OutletDirectory.Outlet) {
-        guard count > 0 else { return }
-        outlet.window.release(Self.grant(count), of: places.lane)
-        if let budget = outlet.budget { budgets.giveBack(count, of: budget, for: places.lane) }
-    }
-
-    private static func grant(_ count: Int) -> SendWindow.Grant { SendWindow.Grant(pushes: count, messages: 0) }
 
     /// Sorts shipments by message, as windows require.
     private static func sorted(_ shipments: [OutgoingDelivery]) -> [OutgoingDelivery] {
@@ -112,37 +90,15 @@ struct Dispatcher: Sendable {
         return isSorted ? shipments : shipments.sorted { $0.index < $1.index }
     }
 
-    /// Returns the shipments that nothing blocks.
-    ///
-    /// The others join the backlog of the obstacle, or the backlog that `ahead` returns.
-    private func free(
-        of shipments: [OutgoingDelivery],
-        _ turn: OutletTurn,
-        ahead: (OutgoingDelivery) -> BacklogKey?
-    ) async -> [OutgoingDelivery] {
-        var free: [OutgoingDelivery] = []
-        var held: [Disposition] = []
-        let isClear = breakers.isClear(turn.key)
-        for shipment in shipments {
-            if !isClear, let hold = breakers.hold(turn.key, of: shipment) {
-                held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)
-            } else if let backlog = ahead(shipment) {
-                held += shipment.put(into: backlog, from: turn.lane, because: .windowFull)
-            } else {
-                free.append(shipment)
-            }
-        }
-        if !held.isEmpty { await turn.ended(held) }
-        return free
-    }
-
-    private static func held(
+    /// Returns the shipments that may ask for a place, and reports the others.
+    private func admitted(
         _ shipments: [OutgoingDelivery],
-        _ backlog: BacklogKey,
-        _ lane: Lane,
-        _ why: WaitReason
-    ) -> [Disposition] {
-        shipments.flatMap { $0.put(into: backlog, from: lane, because: why) }
+        _ turn: OutletTurn,
+        arePulled: Bool
+    ) async -> [OutgoingDelivery] {
+        let (free, deferred) = turn.outlet.admit(shipments, from: turn.lane, arePulled: arePulled)
+        if !deferred.isEmpty { await turn.ended(deferred) }
+        return free
     }
 
     /// Acquires places first and then their share of the budget, because a drawn share that is not used is lost to all
@@ -164,7 +120,7 @@ struct Dispatcher: Sendable {
                 tasks.addTask { await send(part, turn, under: grant, until: deadline) }
             }
             guard !rest.isEmpty else { return }
-            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), turn.lane, .windowFull))
+            await turn.ended(turn.outlet.put(rest, behind: .window, from: turn.lane))
         }
     }
 
@@ -179,7 +135,7 @@ struct Dispatcher: Sendable {
         await withDiscardingTaskGroup { tasks in
             var (rest, left) = (shipments, grant)
             while !rest.isEmpty {
-                let count = await budgets.take(upTo: rest.count, of: budget, for: turn.lane, until: deadline)
+                let count = await budget.take(upTo: rest.count, for: turn.lane, until: deadline)
                 guard count > 0 else { break }
                 let part = rest.prefix(count)
                 rest = rest.dropFirst(count)
@@ -191,98 +147,76 @@ struct Dispatcher: Sendable {
             }
             guard !rest.isEmpty else { return }
             turn.outlet.window.release(left, of: turn.lane)
-            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), turn.lane, .windowFull))
+            await turn.ended(turn.outlet.put(rest, behind: .budget, from: turn.lane))
         }
     }
 
     /// Sends the shipments that may still be sent.
-    ///
-    /// If half of a lease is over, another worker could claim the delivery before the answer arrives. A shipment that
-    /// waited for its place may be under a hold by now.
     private func start(
         _ shipments: [OutgoingDelivery],
         _ turn: OutletTurn,
         under grant: SendWindow.Grant,
         probing breaker: BreakerKey? = nil
     ) async {
-        let now = context.time.steady()
-        let hasLapsed = { (shipment: OutgoingDelivery) in
-            shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false
-        }
-        let lapsed = shipments.filter(hasLapsed)
-        let (timely, braked) = braked(lapsed.isEmpty ? shipments : shipments.filter { !hasLapsed($0) }, turn)
+        let (outlet, lane) = (turn.outlet, turn.lane)
+        let (timely, deferred) = outlet.release(shipments, from: lane, beginningWithin: policy.beginsWithin)
         let begun = context.tracer?.time.now()
-        let verdicts = timely.isEmpty ? [] : await turn.outlet.send(timely)
-        if let begun { trace(timely, verdicts, by: turn.key.provider, on: turn.page, since: begun) }
-        turn.outlet.window.release(grant, of: turn.lane)
+        let verdicts = timely.isEmpty ? [] : await outlet.send(timely)
+        if let begun { trace(timely, verdicts, by: outlet.key.provider, on: turn.page, since: begun) }
+        outlet.window.release(grant, of: lane)
         let unsent = shipments.count - timely.count
         if unsent > 0 {
-            if let budget = turn.outlet.budget { budgets.giveBack(unsent, of: budget, for: turn.lane) }
-            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), turn.lane, .leaseOver) + braked)
+            outlet.budget?.giveBack(unsent, for: lane)
+            await turn.ended(deferred)
         }
         guard !timely.isEmpty else {
-            if let breaker { await breakers.giveBackProbe(of: breaker) }
+            if let breaker { await outlet.giveBackProbe(of: breaker) }
             return
         }
-        let rulings = await breakers.judge(verdicts, of: timely, turn.key, probe: breaker)
+        let rulings = await outlet.evaluate(verdicts, of: timely, probing: breaker)
         var answered: [(shipment: OutgoingDelivery, verdict: Verdict)] = []
         answered.reserveCapacity(timely.count)
-        var held: [Disposition] = []
+        var blocked: [Disposition] = []
         for (shipment, ruling) in zip(timely, rulings) {
             if let ruling {
                 answered.append((shipment, ruling))
             } else {
-                let backlog = breakers.hold(turn.key, platform: shipment.platform)?.backlog ?? BacklogKey(turn.key)
-                held += shipment.put(into: backlog, from: turn.lane, because: .breaker)
+                let backlog = outlet.obstacle(platform: shipment.platform)?.backlog ?? BacklogKey(outlet.key)
+                blocked += shipment.put(behind: Obstacle(gate: .breaker, backlog: backlog), from: lane)
             }
         }
-        await turn.ended(policy.dispositions(of: answered, sentAt: turn.sentAt, using: context.chance) + held)
-    }
-}
-
-extension Dispatcher {
-    /// Returns the shipments that no operator holds now, and the dispositions of the others.
-    private func braked(_ shipments: [OutgoingDelivery], _ turn: OutletTurn) -> (
-        free: [OutgoingDelivery], held: [Disposition]
-    ) {
-        guard !breakers.brakes.isClear(turn.key.app) else { return (shipments, []) }
-        var (free, held): ([OutgoingDelivery], [Disposition]) = ([], [])
-        for shipment in shipments {
-            if let hold = breakers.brakes.hold(turn.key, of: shipment) {
-                held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)
-            } else {
-                free.append(shipment)
-            }
-        }
-        return (free, held)
+        await turn.ended(policy.dispositions(of: answered, sentAt: turn.sentAt, using: context.chance) + blocked)
     }
 }
 
 /// Reserved places of a window and its budget, for deliveries that are pulled from a backlog.
 struct PulledPlaces: Sendable {
-    let key: OutletKey
+    let outlet: Outlet
     let lane: Lane
     let count: Int
+
+    /// Returns places in which nothing is sent, with their share of the budget; all of them unless `count` is given.
+    func giveBack(_ count: Int? = nil) {
+        let unused = count ?? self.count
+        guard unused > 0 else { return }
+        outlet.window.release(Self.grant(unused), of: lane)
+        outlet.budget?.giveBack(unused, for: lane)
+    }
+
+    static func grant(_ count: Int) -> SendWindow.Grant { SendWindow.Grant(pushes: count, messages: 0) }
 }
 
 extension Dispatcher {
     /// Reserves places for the next deliveries of a backlog, as many as become free within one second; `nil` if there
     /// are none.
-    func places(upTo count: Int, at key: OutletKey, for lane: Lane) async -> PulledPlaces? {
-        guard let outlet = senders.outlet(key) else { return nil }
+    func places(upTo count: Int, at outlet: Outlet, for lane: Lane) async -> PulledPlaces? {
         let deadline = context.time.steady() + Self.patience
         let grant = await outlet.window.acquire(pulling: count, for: lane, until: deadline)
         guard let budget = outlet.budget, grant != .none else {
-            return grant == .none ? nil : PulledPlaces(key: key, lane: lane, count: grant.pushes)
+            return grant == .none ? nil : PulledPlaces(outlet: outlet, lane: lane, count: grant.pushes)
         }
-        let affordable = await budgets.take(upTo: grant.pushes, of: budget, for: lane, until: deadline)
-        outlet.window.release(Self.grant(grant.pushes - affordable), of: lane)
-        return affordable > 0 ? PulledPlaces(key: key, lane: lane, count: affordable) : nil
-    }
-
-    /// Returns places in which nothing is sent.
-    func give(back places: PulledPlaces) {
-        guard let outlet = senders.outlet(places.key) else { return }
-        give(back: places.count, of: places, outlet)
+        let affordable = await budget.take(upTo: grant.pushes, for: lane, until: deadline)
+        outlet.window.release(PulledPlaces.grant(grant.pushes - affordable), of: lane)
+        return affordable > 0 ? PulledPlaces(outlet: outlet, lane: lane, count: affordable) : nil
     }
 }

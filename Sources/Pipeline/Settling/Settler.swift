@@ -8,7 +8,7 @@ struct Settler: Sendable {
     let store: any WorkerDatabase
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
-    let backlogs: Backlogs
+    let outlets: Outlets
     let context: PipelineContext
 
     /// The time that a settlement may take after its task's cancellation; shorter than the time that the process has
@@ -29,26 +29,26 @@ struct Settler: Sendable {
     private func settleAll(_ dispositions: [Disposition], _ batch: Batch) async {
         context.metrics.deliveries.repeats.increment(by: dispositions.count(where: \.isRepeat))
         let kept = dispositions.filter { $0.loss == nil }
-        if kept.count < dispositions.count { bury(dispositions.filter { $0.loss != nil }, batch) }
+        if kept.count < dispositions.count { deadLetter(dispositions.filter { $0.loss != nil }, batch) }
         for part in Self.parts(of: kept) { await settleKept(Array(part), batch) }
     }
 
     /// Sets invalid messages aside until the broker has confirmed their dead letters.
     ///
     /// A queue that accepts nothing delays neither the pushes of valid messages nor the next batch.
-    func bury(_ undeliverables: [Entry<DeadLetterSource>], _ batch: Batch) {
+    func deadLetter(_ undeliverables: [Entry<DeadLetterSource>], _ batch: Batch) {
         guard !undeliverables.isEmpty else { return }
         let letters = undeliverables.map(\.work)
-        batch.asides.add(weighing: DeadLetterSource.weight(of: letters)) {
-            await deadLetters.bury(letters, until: batch.drain) { positions, areBuried in
+        batch.detached.add(weighing: DeadLetterSource.weight(of: letters)) {
+            await deadLetters.publish(letters, until: batch.drain) { positions, areConfirmed in
                 let ended = positions.map { undeliverables[$0].index }
-                if areBuried { batch.messages.close(ended) } else { batch.messages.giveUp(ended) }
+                if areConfirmed { batch.messages.close(ended) } else { batch.messages.giveUp(ended) }
             }
         }
     }
 
     /// Publishes resumes for deliveries that another batch has claimed, and closes the parts that waited for that.
-    func resumeLater(_ keys: [ResumeSender.Way: [NotificationKey]], closing positions: [Int], _ batch: Batch) async {
+    func resumeLater(_ keys: [ResumeSender.Route: [NotificationKey]], closing positions: [Int], _ batch: Batch) async {
         guard !positions.isEmpty else { return }
         let unnamed = await bringBack(keys, batch)
         if unnamed.isEmpty { batch.messages.close(positions) } else { batch.messages.giveUp(positions) }
@@ -83,12 +83,12 @@ struct Settler: Sendable {
     ///
     /// - Returns: The notifications for which a drain came first, or that fail individually in the database.
     private func bringBack(
-        _ keys: [ResumeSender.Way: [NotificationKey]],
+        _ keys: [ResumeSender.Route: [NotificationKey]],
         _ batch: Batch
     ) async -> Set<NotificationKey> {
         var open = keys.filter { !$0.value.isEmpty }
         var failed: Set<NotificationKey> = []
-        var pauses = Pauses(drain: batch.drain, time: context.time, chance: context.chance)
+        var pauses = RetryBackoff(drain: batch.drain, time: context.time, chance: context.chance)
         while !open.isEmpty {
             let unconfirmed = await resumes.send(open, lane: batch.lane, until: batch.drain)
             guard !unconfirmed.isEmpty else { break }
@@ -120,17 +120,17 @@ struct Settler: Sendable {
     ///
     /// While the broker accepts nothing, only the ledger holds a retry, and no message waits.
     ///
-    /// Work that was set aside passes `isAside`, because it may not add other work during a drain.
-    private func settleKept(_ kept: [Disposition], isAside: Bool = false, _ batch: Batch) async {
+    /// Work that was set aside passes `isDetached`, because it may not add other work during a drain.
+    private func settleKept(_ kept: [Disposition], isDetached: Bool = false, _ batch: Batch) async {
         let kept = resumes.publisher.isBlocked ? kept.map(\.waitingInLedger) : kept
         let (written, stuck) = await write(kept, batch)
         await followUp(written, batch)
         await withDiscardingTaskGroup { group in
             for (disposition, why) in stuck {
-                if isAside {
+                if isDetached {
                     group.addTask { await keepTrying(disposition, because: why, batch) }
                 } else {
-                    batch.asides.add(weighing: Self.settlementWeight) {
+                    batch.detached.add(weighing: Self.settlementWeight) {
                         await keepTrying(disposition, because: why, batch)
                     }
                 }
@@ -141,7 +141,7 @@ struct Settler: Sendable {
     /// Handles the consequences of written settlements, and closes their parts.
     private func followUp(_ settled: [Disposition], _ batch: Batch) async {
         guard !settled.isEmpty else { return }
-        backlogs.note(settled.compactMap(\.settlement.backlog))
+        outlets.note(settled.compactMap(\.settlement.backlog))
         context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))
@@ -154,13 +154,13 @@ struct Settler: Sendable {
     }
 
     /// Publishes the dead letter before the ledger records the failure, so that a crash at any point loses nothing.
-    private func bury(_ lost: [Disposition], _ batch: Batch) {
+    private func deadLetter(_ lost: [Disposition], _ batch: Batch) {
         let undeliverables = lost.compactMap { disposition in disposition.loss.map(DeadLetterSource.delivery) }
-        batch.asides.add(weighing: DeadLetterSource.weight(of: undeliverables)) {
-            await deadLetters.bury(undeliverables, until: batch.drain) { positions, areBuried in
+        batch.detached.add(weighing: DeadLetterSource.weight(of: undeliverables)) {
+            await deadLetters.publish(undeliverables, until: batch.drain) { positions, areConfirmed in
                 let ended = positions.map { lost[$0] }
-                guard areBuried else { return batch.messages.giveUp(ended.map(\.index)) }
-                await settleKept(ended, isAside: true, batch)
+                guard areConfirmed else { return batch.messages.giveUp(ended.map(\.index)) }
+                await settleKept(ended, isDetached: true, batch)
             }
         }
     }
@@ -202,7 +202,7 @@ struct Settler: Sendable {
     /// A drain does not end this, because a redelivery would repeat the push; the drain's timeout does.
     private func keepTrying(_ disposition: Disposition, because why: String, _ batch: Batch) async {
         let end = context.time.steady() + Self.perseverance
-        var pauses = Pauses(drain: DrainSignal(), time: context.time, chance: context.chance)
+        var pauses = RetryBackoff(drain: DrainSignal(), time: context.time, chance: context.chance)
         var why = why
         while context.time.steady() < end, await pauses.pause() {
             do throws(StoreError) {
@@ -257,8 +257,8 @@ struct Settler: Sendable {
 
     private static let linesPerStatement = 1024
 
-    private static func resumes(of settled: [Disposition]) -> [ResumeSender.Way: [NotificationKey]] {
-        var keys: [ResumeSender.Way: Set<NotificationKey>] = [:]
+    private static func resumes(of settled: [Disposition]) -> [ResumeSender.Route: [NotificationKey]] {
+        var keys: [ResumeSender.Route: Set<NotificationKey>] = [:]
         for disposition in settled {
             guard let tier = disposition.tier else { continue }
             keys[.after(tier), default: []].insert(disposition.settlement.key.notification)

@@ -1,7 +1,7 @@
 import BellhopJSON
 import TestSupport
 import Testing
-import Workbench
+import IntegrationSupport
 
 extension BrowserTests {
     @Suite("Placement and look of the notification centre")

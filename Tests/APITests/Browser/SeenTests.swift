@@ -1,7 +1,7 @@
 import BellhopJSON
 import TestSupport
 import Testing
-import Workbench
+import IntegrationSupport
 
 extension BrowserTests {
     /// The difference between a notification that was on a screen and one that a person has read.

@@ -170,24 +170,24 @@ struct BatchBoundsTests {
 
     @Test("a lane that holds too much work waits until it holds less")
     func room() async throws {
-        let asides = DetachedWork(limit: 100)
+        let detached = DetachedWork(limit: 100)
         let door = AsyncStream<Void>.makeStream()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await asides.run() }
-            await asides.room()
-            asides.add(weighing: 60) { for await _ in door.stream { break } }
-            await asides.room()
-            await asides.carrying(60) {
+            group.addTask { await detached.run() }
+            await detached.room()
+            detached.add(weighing: 60) { for await _ in door.stream { break } }
+            await detached.room()
+            await detached.carrying(60) {
                 group.addTask {
-                    await asides.room()
-                    #expect(asides.weight < 100)
-                    asides.finish()
+                    await detached.room()
+                    #expect(detached.weight < 100)
+                    detached.finish()
                 }
-                #expect(asides.weight == 120)
+                #expect(detached.weight == 120)
             }
             door.continuation.yield()
         }
-        #expect(asides.weight == 0)
+        #expect(detached.weight == 0)
     }
 
     @Test(

@@ -35,7 +35,7 @@ struct BacklogAgeDutyTests {
             let registry = MetricsRegistry()
             let source = CatalogSource(servers.catalogs)
             try await RunningDuty.with(
-                { BacklogAgeDuty(tools: $0, catalogs: source, interval: .milliseconds(20)) },
+                { BacklogAgeDuty(context: $0, catalogs: source, interval: .milliseconds(20)) },
                 on: servers,
                 metrics: registry
             ) {

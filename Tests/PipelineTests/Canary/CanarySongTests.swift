@@ -26,11 +26,11 @@ struct CanarySongTests {
         let broker = SilentBroker()
         let canary = try canary(by: broker)
         let (drain, age) = (DrainSignal(), age())
-        let singing = Task { await canary.sing(until: drain, to: { .free }, age) }
+        let sending = Task { await canary.sendRepeatedly(until: drain, to: { .free }, age) }
         try await eventually("one is sent") { broker.isAsked }
         #expect(canary.whatIsWrong == "its canary is not back yet: not consumed")
         drain.fire()
-        await singing.value
+        await sending.value
         broker.answer()
     }
 
@@ -39,12 +39,14 @@ struct CanarySongTests {
         let broker = SilentBroker()
         let canary = try canary(by: broker)
         let (drain, age) = (DrainSignal(), age())
-        let singing = Task { await canary.sing(until: drain, to: { .refused("the broker answers 403") }, age) }
+        let sending = Task {
+            await canary.sendRepeatedly(until: drain, to: { .refused("the broker answers 403") }, age)
+        }
         try await eventually("it says so") { canary.whatIsWrong?.contains("the broker answers 403") == true }
         broker.isBlocked = true
         try await eventually("the alarm is said") { canary.whatIsWrong?.contains(PublishOutcome.alarm) == true }
         drain.fire()
-        await singing.value
+        await sending.value
         #expect(!broker.isAsked)
     }
 }

@@ -135,12 +135,11 @@ struct LaneFixture: Sendable {
         metrics = MetricsRegistry()
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         let store = WorkerStore(pool: servers.pool, lease: .seconds(60))
-        let tools = WorkerContext(
+        let workerContext = WorkerContext(
             store: store,
             publisher: publisher,
             names: servers.names,
-            senders: OutletDirectory([:], prefetch: [:]),
-            breakers: CircuitBreakers(store: store, logger: logger, metrics: metrics),
+            outlets: Outlets([:], prefetch: [:], context: .init(store: store, logger: logger, metrics: metrics)),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: ServerFixture.tiers, limit: 2), lease: .seconds(60))
         )
         let book = HeartbeatStore(pool: servers.pool)
@@ -160,7 +159,7 @@ struct LaneFixture: Sendable {
             intake: Intake(
                 catalogs: CatalogSource(servers.catalogs),
                 zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
-                tools: tools,
+                worker: workerContext,
                 context: PipelineContext(logger: logger, metrics: PipelineMetrics(metrics))
             ),
             limits: .init(batch: 1)

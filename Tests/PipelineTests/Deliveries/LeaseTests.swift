@@ -79,25 +79,22 @@ struct LeaseTests {
             let app = try #require(Self.app)
             let taker = Taker()
             let store = WorkerStore(pool: servers.pool, lease: .seconds(60))
-            let senders = OutletDirectory([app: [.fcm: taker]], prefetch: [:])
+            let outlets = Outlets(
+                [app: [.fcm: taker]],
+                prefetch: [:],
+                context: .init(store: store, logger: PipelineContext.test.logger, metrics: MetricsRegistry())
+            )
             let span = Duration.milliseconds(20)
             let ladder = RetryLadder(tiers: ServerFixture.tiers, limit: 3)
             let dispatcher = Dispatcher(
-                senders: senders,
-                breakers: CircuitBreakers(
-                    store: store,
-                    logger: PipelineContext.test.logger,
-                    metrics: MetricsRegistry()
-                ),
-                budgets: RateBudget(store: store, context: .test),
-                backlogs: Backlogs(),
+                outlets: outlets,
                 policy: DeliveryPolicy(ladder: ladder, lease: span * 2),
                 context: .test
             )
             let (old, young) = (Lease(), Lease())
             old.begin(at: .now)
             young.begin(at: .now + .seconds(3600))
-            let window = try #require(senders.outlet(OutletKey(app: app, provider: .fcm))).window
+            let window = try #require(outlets[OutletKey(app: app, provider: .fcm)]).window
             let far = ContinuousClock.now + .seconds(3600)
             let all = await window.acquire(Array(0..<20), for: .urgent, until: far, patience: .zero)
             let shipments = try [old, young, nil].enumerated().map { try Self.shipment($0, under: $1, servers) }

@@ -39,9 +39,9 @@ struct ResumeMessageTests {
         let sizes = ResumeMessage.messages(for: keys).map(\.keys.count)
         #expect(sizes == [999])
         let more = try keys + (0..<999).map { try key(2, $0) }
-        let several = ResumeMessage.messages(for: more, areHeirs: true)
+        let several = ResumeMessage.messages(for: more, replacingEarlier: true)
         #expect(several.map(\.keys.count) == [999, 999])
-        let heirs = several.filter(\.isHeir)
-        #expect(heirs.count == 2)
+        let replacements = several.filter(\.replacesEarlier)
+        #expect(replacements.count == 2)
     }
 }

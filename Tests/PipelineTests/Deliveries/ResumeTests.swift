@@ -39,7 +39,7 @@ struct ResumeTests {
     }
 
     @Test("a resume after a redelivery waits for a retrying delivery that is not due yet, and sends it")
-    func heir() async throws {
+    func replacement() async throws {
         try await ProviderPeer.run { peer in
             let pipeline = peer.pipeline
             try await peer.register([("u1", "t1")])
@@ -59,7 +59,7 @@ struct ResumeTests {
                 notification: try #require(NotificationID(validating: id))
             )
             try await pipeline.publish(
-                ResumeMessage.messages(for: [key], areHeirs: true).map { resume in
+                ResumeMessage.messages(for: [key], replacingEarlier: true).map { resume in
                     OutgoingMessage(
                         exchange: pipeline.servers.names.work,
                         routingKey: pipeline.servers.names.resume(.normal),
@@ -112,8 +112,8 @@ struct ResumeTests {
             ),
             notification: NotificationID(bits: 7)
         )
-        for isHeir in [true, false] {
-            let message = ResumeMessage(keys: [key], isHeir: isHeir)
+        for replacesEarlier in [true, false] {
+            let message = ResumeMessage(keys: [key], replacesEarlier: replacesEarlier)
             #expect(InternalMessage.read(message.body) == .success(.resume(message)))
         }
     }

@@ -36,7 +36,7 @@ struct DueDeliveryDutyTests {
                 []
             )
             try await RunningDuty.with(
-                { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
+                { DueDeliveryDuty(context: $0, rhythm: .init(interval: .milliseconds(100))) },
                 on: servers
             ) {
                 let handed = "SELECT count(*) FROM deliveries WHERE urgency = 2 AND state = 'pending'"
@@ -106,7 +106,7 @@ struct DueDeliveryDutyTests {
             // The rate identifies the statement: it is its limit.
             proxy.loseReply(whenClientSends: [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0x03, 0xD1], refusing: refusing)
             try await RunningDuty.with(
-                { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
+                { DueDeliveryDuty(context: $0, rhythm: .init(interval: .milliseconds(100), rate: 0x3D1)) },
                 on: servers,
                 at: time,
                 pool: pool
@@ -175,7 +175,7 @@ struct DueDeliveryDutyTests {
                 [.integer(number)]
             )
             try await RunningDuty.with(
-                { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
+                { DueDeliveryDuty(context: $0, rhythm: .init(interval: .milliseconds(100))) },
                 on: servers,
                 at: QuickTime()
             ) {

@@ -46,7 +46,7 @@ struct FailingUserTests {
     private static let cases = [
         Case(
             testDescription: "due deliveries",
-            duty: { DueDeliveryDuty(tools: $0, rhythm: .init(interval: .milliseconds(100))) },
+            duty: { DueDeliveryDuty(context: $0, rhythm: .init(interval: .milliseconds(100))) },
             work: Statement(
                 "\(ledger) 'deferred', 'quiet-hours', now(), NULL, NULL, 0 FROM generate_series(1, \(users)) AS n"
             ),
@@ -58,7 +58,7 @@ struct FailingUserTests {
         ),
         Case(
             testDescription: "receipts",
-            duty: { ReceiptDuty(tools: $0, interval: .milliseconds(100)) },
+            duty: { ReceiptDuty(context: $0, interval: .milliseconds(100)) },
             work: Statement("\(ledger) 'accepted', NULL, now(), now(), 't', 0 FROM generate_series(1, \(users)) AS n"),
             table: "ledger",
             failing: "person = number",
@@ -68,7 +68,7 @@ struct FailingUserTests {
         ),
         Case(
             testDescription: "badges",
-            duty: { BadgeDuty(tools: $0, rhythm: .init(interval: .milliseconds(100), calm: .zero)) },
+            duty: { BadgeDuty(context: $0, rhythm: .init(interval: .milliseconds(100), calm: .zero)) },
             work: Statement(
                 """
                 WITH known AS (
@@ -132,7 +132,7 @@ struct FailingUserTests {
                 rest: .milliseconds(100),
                 lease: .seconds(60)
             )
-            try await RunningDuty.with({ ForgottenClaimDuty(tools: $0, rhythm: rhythm) }, on: servers) {
+            try await RunningDuty.with({ ForgottenClaimDuty(context: $0, rhythm: rhythm) }, on: servers) {
                 try await eventually("the claims of the other pages are found") {
                     let size =
                         "(SELECT count(*) FROM ledger d WHERE (d.ctid::text::point)[0] = (l.ctid::text::point)[0])"

@@ -33,7 +33,7 @@ struct FanoutMetricsDutyTests {
             let registry = MetricsRegistry()
             let source = CatalogSource(servers.catalogs)
             try await RunningDuty.with(
-                { FanoutMetricsDuty(tools: $0, catalogs: source, interval: .milliseconds(20)) },
+                { FanoutMetricsDuty(context: $0, catalogs: source, interval: .milliseconds(20)) },
                 on: servers,
                 metrics: registry
             ) {

@@ -29,7 +29,7 @@ struct LostConfirmTests {
         let url = proxy.url(replacingHostOf: try #require(Servers.amqpURL))
         let broker = try BrokerAddress(validating: url)
         try await RunningDuty.with(
-            { DueEventDuty(tools: $0, interval: .milliseconds(100)) },
+            { DueEventDuty(context: $0, interval: .milliseconds(100)) },
             on: servers,
             by: broker
         ) {

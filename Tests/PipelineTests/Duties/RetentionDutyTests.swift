@@ -34,9 +34,9 @@ struct RetentionDutyTests {
                 "INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e', now() - interval '91 days')"
             )
             var registry: MetricsRegistry?
-            func make(_ tools: SchedulerContext) -> any Service {
-                registry = tools.metrics
-                return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            func make(_ context: SchedulerContext) -> any Service {
+                registry = context.metrics
+                return RetentionDuty(context: context, retention: .usual, rhythm: rhythm)
             }
             let left = "SELECT (SELECT count(*) FROM tombstones) + (SELECT count(*) FROM events)"
             try await RunningDuty.with(make, on: servers) {
@@ -57,7 +57,7 @@ struct RetentionDutyTests {
             _ = try await servers.owner.run(Statement(oldTombstones))
             _ = try await servers.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
             _ = try await servers.owner.run("REVOKE DELETE ON tombstones FROM bellhop_worker")
-            try await RunningDuty.with({ RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) }, on: servers) {
+            try await RunningDuty.with({ RetentionDuty(context: $0, retention: .usual, rhythm: rhythm) }, on: servers) {
                 try await eventually("the old events are gone") {
                     try await servers.count("SELECT count(*) FROM events") == 0
                 }
@@ -77,9 +77,9 @@ struct RetentionDutyTests {
             _ = try await servers.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
             _ = try await servers.owner.run("REVOKE DELETE ON events FROM bellhop_worker")
             var registry: MetricsRegistry?
-            func make(_ tools: SchedulerContext) -> any Service {
-                registry = tools.metrics
-                return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            func make(_ context: SchedulerContext) -> any Service {
+                registry = context.metrics
+                return RetentionDuty(context: context, retention: .usual, rhythm: rhythm)
             }
             try await RunningDuty.with(make, on: servers) {
                 try await eventually("the tombstones are gone") {
@@ -102,9 +102,9 @@ struct RetentionDutyTests {
             try await servers.noteRetention()
             _ = try await servers.owner.run(Statement(oldTombstones))
             var registries: [MetricsRegistry] = []
-            func make(_ tools: SchedulerContext) -> any Service {
-                registries.append(tools.metrics)
-                return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            func make(_ context: SchedulerContext) -> any Service {
+                registries.append(context.metrics)
+                return RetentionDuty(context: context, retention: .usual, rhythm: rhythm)
             }
             try await RunningDuty.with(make, on: servers) {
                 try await RunningDuty.with(make, on: servers) {
@@ -133,7 +133,7 @@ struct RetentionDutyTests {
             let setting = "90d,hour=\((hour(clock.now()) + 1) % 24)"
             let stale = try #require(StaleDevicePolicy(setting))
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
-            let make = { StaleDeviceDuty(tools: $0, stale: stale, rhythm: looks, localHour: hour) }
+            let make = { StaleDeviceDuty(context: $0, stale: stale, rhythm: looks, localHour: hour) }
             try await RunningDuty.with(make, on: servers, at: clock) {
                 let early = try await servers.count(ended)
                 #expect(early == 0)
@@ -167,9 +167,9 @@ struct RetentionDutyTests {
             let stale = try #require(StaleDevicePolicy("90d,hour=3"))
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             var registries: [MetricsRegistry] = []
-            func make(_ tools: SchedulerContext) -> any Service {
-                registries.append(tools.metrics)
-                return StaleDeviceDuty(tools: tools, stale: stale, rhythm: looks, localHour: { _ in 3 })
+            func make(_ context: SchedulerContext) -> any Service {
+                registries.append(context.metrics)
+                return StaleDeviceDuty(context: context, stale: stale, rhythm: looks, localHour: { _ in 3 })
             }
             let ended = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
             try await RunningDuty.with(make, on: servers, at: clock) {

@@ -24,7 +24,7 @@ enum RunningDuty {
     ) async throws {
         let publisher = Publisher(PublisherOptions(broker: try broker ?? servers.broker, name: "test, publishing"))
         publisher.start()
-        let tools = SchedulerContext(
+        let context = SchedulerContext(
             pool: pool ?? servers.pool,
             publisher: publisher,
             names: servers.names,
@@ -34,7 +34,7 @@ enum RunningDuty {
             clocks: clocks
         )
         let drain = DrainSignal()
-        let duty = make(tools)
+        let duty = make(context)
         let running = Task { try await duty.run(until: drain) }
         let result: Result<Void, any Error>
         do {

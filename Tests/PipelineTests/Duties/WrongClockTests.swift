@@ -65,8 +65,8 @@ struct WrongClockTests {
             let clock = ManualTime(SystemTime().now() + .seconds(40 * 86_400))
             let clocks = Self.watch(clock, servers.pool)
             let (catalogs, zones) = (CatalogSource(servers.catalogs), ZoneLibrary(environment: [:]))
-            let make = { (tools: SchedulerContext) -> any Service in
-                ReminderDuty(tools: tools, catalogs: catalogs, zones: zones, interval: .milliseconds(10))
+            let make = { (context: SchedulerContext) -> any Service in
+                ReminderDuty(context: context, catalogs: catalogs, zones: zones, interval: .milliseconds(10))
             }
             try await RunningDuty.with(make, on: servers, at: clock, clocks: clocks) {
                 try await eventually("the clocks are compared") { clocks.verdict != .unknown }
@@ -92,11 +92,11 @@ struct WrongClockTests {
             let stale = try #require(StaleDevicePolicy("90d,hour=3"))
             let letters = try #require(DeadLetterRetention("30d,unexported"))
             let makers: [(SchedulerContext) -> any Service] = [
-                { RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) },
-                { StaleDeviceDuty(tools: $0, stale: stale, rhythm: looks, localHour: { _ in 3 }) },
-                { DueEventDuty(tools: $0, interval: .milliseconds(10)) },
-                { ReminderDuty(tools: $0, catalogs: catalogs, zones: zones, interval: .milliseconds(10)) },
-                { DeadLetterRetentionDuty(tools: $0, retention: letters, interval: .milliseconds(10)) },
+                { RetentionDuty(context: $0, retention: .usual, rhythm: rhythm) },
+                { StaleDeviceDuty(context: $0, stale: stale, rhythm: looks, localHour: { _ in 3 }) },
+                { DueEventDuty(context: $0, interval: .milliseconds(10)) },
+                { ReminderDuty(context: $0, catalogs: catalogs, zones: zones, interval: .milliseconds(10)) },
+                { DeadLetterRetentionDuty(context: $0, retention: letters, interval: .milliseconds(10)) },
             ]
             for make in makers {
                 try await RunningDuty.with(make, on: servers, pool: wrong, clocks: clocks) {
@@ -150,8 +150,8 @@ struct WrongClockTests {
             let before = try await servers.everything()
             let metrics = MetricsRegistry()
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 64)
-            let make = { (tools: SchedulerContext) -> any Service in
-                RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            let make = { (context: SchedulerContext) -> any Service in
+                RetentionDuty(context: context, retention: .usual, rhythm: rhythm)
             }
             try await RunningDuty.with(make, on: servers, at: clock, metrics: metrics, pool: wrong) {
                 try await eventually("each kind with more than a few rows is doubted") {
@@ -182,8 +182,8 @@ struct WrongClockTests {
                 "INSERT INTO retired (kind, up_to) VALUES ('tombstones', now() - interval '100 days')"
             )
             let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(10), pages: 2)
-            let make = { (tools: SchedulerContext) -> any Service in
-                RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            let make = { (context: SchedulerContext) -> any Service in
+                RetentionDuty(context: context, retention: .usual, rhythm: rhythm)
             }
             try await RunningDuty.with(make, on: servers) {
                 try await eventually("the old ones are gone") {

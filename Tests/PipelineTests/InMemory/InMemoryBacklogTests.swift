@@ -192,18 +192,21 @@ struct InMemoryBacklogTests {
     func bounds() async throws {
         let apps = (0..<5).map { "app\($0)" }
         let fixture = try InMemoryFixture(apps: apps)
-        let keys = fixture.tools.senders.keys.map { BacklogKey($0) }
-        fixture.tools.backlogs.note(keys.map { BacklogEntry(BacklogPlace($0, .normal), queuedAt: nil) })
-        let (puller, shift) = (fixture.puller, PulledDeliverySender.Shift(fixture.drain))
+        let outlets = fixture.worker.outlets
+        let keys = outlets.keys.map { BacklogKey($0) }
+        outlets.note(keys.map { BacklogEntry(BacklogPlace($0, .normal), queuedAt: nil) })
+        let backlogs = outlets.takeUnserved(at: fixture.time.steady(), among: [.normal])
+        #expect(backlogs.count == apps.count)
+        let (puller, pulls) = (fixture.puller, PulledDeliverySender.Context(fixture.drain))
         let letters = DrainSignal()
         // The turns of other backlogs.
         for _ in 0..<BacklogPuller.pullsAtOnce { await puller.turns.enter() }
-        await shift.run {
-            shift.asides.add(weighing: .max / 2) { await letters.wait() }
+        await pulls.run {
+            pulls.detached.add(weighing: .max / 2) { await letters.wait() }
             await withDiscardingTaskGroup { group in
-                for key in keys { group.addTask { await puller.attend(to: key, shift) } }
+                for backlog in backlogs { group.addTask { await puller.attend(to: backlog, pulls) } }
                 group.addTask {
-                    await Self.expect("all wait for room") { shift.asides.waiting == apps.count }
+                    await Self.expect("all wait for room") { pulls.detached.waiting == apps.count }
                     #expect(puller.turns.waiting == 0)
                     letters.fire()
                     await Self.expect("all wait for a turn") { puller.turns.waiting == apps.count }
@@ -261,8 +264,8 @@ struct InMemoryBacklogTests {
     @Test("of two open breakers in a delivery's way, one is probed, and the other one's probe stays available")
     func twoBreakers() async throws {
         let fixture = try Self.fixture([])
-        let outlet = try Answered.shipment.outlet
-        let keys = [BreakerKey(outlet), BreakerKey(outlet, platform: .android)]
+        let outlet = try fixture.outlet
+        let keys = [BreakerKey(outlet.key), BreakerKey(outlet.key, platform: .android)]
         fixture.store.state.withLock { state in
             let open = MemoryStore.Breaker(
                 reason: "PERMISSION_DENIED",
@@ -271,9 +274,8 @@ struct InMemoryBacklogTests {
             )
             state.breakers = Dictionary(uniqueKeysWithValues: keys.map { ($0, open) })
         }
-        let breakers = fixture.tools.breakers
-        await breakers.refresh()
-        #expect(await breakers.passage(outlet, platform: .android) == .probe(keys[0]))
+        await fixture.worker.outlets.refresh()
+        #expect(await outlet.admission(platform: .android) == .probe(keys[0]))
         #expect(fixture.store.state.withLock(\.probes) == 1)
         #expect(try await fixture.store.knock(keys[1]) == .mayProbe)
     }
@@ -281,17 +283,18 @@ struct InMemoryBacklogTests {
     @Test("a pull in flight does not discard the finding of an older poll")
     func marks() throws {
         let fixture = try Self.fixture([])
-        let backlogs = fixture.tools.backlogs
-        let place = BacklogPlace(BacklogKey(try Answered.shipment.outlet), .normal)
+        let outlet = try fixture.outlet
+        let backlogs = outlet.backlogs
+        let place = BacklogPlace(BacklogKey(outlet.key), .normal)
         let moments = [0, 50, 100, 120].map { Timestamp(clamping: (1_000_000 + $0) * 1_000_000) }
-        backlogs.saw(moments[2], by: backlogs.glance(at: place), now: moments[3])
-        let pull = backlogs.glance(at: place)
-        backlogs.saw(moments[1], by: backlogs.glance(at: place, isWhole: true), now: moments[3])
+        backlogs.polled(moments[2], by: backlogs.poll(place), now: moments[3])
+        let pull = backlogs.poll(place)
+        backlogs.polled(moments[1], by: backlogs.poll(place, isWhole: true), now: moments[3])
         backlogs.pulled([moments[2], moments[3]], by: pull)
-        let next = backlogs.glance(at: place)
+        let next = backlogs.poll(place)
         #expect(next.look.since == Timestamp(clamping: moments[1].microseconds - 5_000_000))
         backlogs.pulled([moments[1], moments[3]], by: next)
-        let after = backlogs.glance(at: place).look.since
+        let after = backlogs.poll(place).look.since
         #expect(after == Timestamp(clamping: moments[3].microseconds - 5_000_000))
     }
 

@@ -19,7 +19,7 @@ final class InMemoryFixture: Sendable {
     let store: MemoryStore
     let provider: ScriptedSender
     let drain = DrainSignal()
-    let tools: WorkerContext
+    let worker: WorkerContext
     let catalogs: CatalogSource
     private let intake: Intake
     private let names: TopologyNames
@@ -46,20 +46,22 @@ final class InMemoryFixture: Sendable {
         names = TopologyNames(try #require(Namespace("spine")))
         let ids = try apps.map { try #require(AppID(validating: $0)) }
         let senders = Dictionary(uniqueKeysWithValues: ids.map { [provider] in ($0, [PushProvider.fcm: provider]) })
-        tools = WorkerContext(
+        worker = WorkerContext(
             store: store,
             publisher: broker,
             names: names,
-            senders: OutletDirectory(senders, prefetch: [:], time: time),
-            breakers: CircuitBreakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
-            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
-            time: time
+            outlets: Outlets(
+                senders,
+                prefetch: [:],
+                context: .init(store: store, logger: context.logger, metrics: MetricsRegistry(), time: time)
+            ),
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60))
         )
         self.catalogs = CatalogSource(try catalogs ?? ServerFixture.drop())
         intake = Intake(
             catalogs: self.catalogs,
             zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
-            tools: tools,
+            worker: worker,
             context: context
         )
     }
@@ -166,20 +168,20 @@ final class InMemoryFixture: Sendable {
     /// Processes one batch through a lane and returns the positions of its acknowledged messages.
     @discardableResult
     func take(_ messages: [IncomingMessage], lane: Lane = .urgent) async -> [Int] {
-        let asides = DetachedWork()
+        let detached = DetachedWork()
         await withDiscardingTaskGroup { group in
-            group.addTask { await asides.run() }
-            let shift = Batch.Shift(
+            group.addTask { await detached.run() }
+            let batchContext = Batch.Context(
                 lane: lane,
                 drain: drain,
-                asides: asides,
+                detached: detached,
                 acknowledge: { [self] tags in acknowledged.withLock { $0.formUnion(tags) } },
                 giveBack: { [self] messages in givenUp.withLock { $0 += messages } }
             )
-            let stored = await intake.store(messages, shift)
+            let stored = await intake.store(messages, batchContext)
             await intake.deliver(stored)
             await intake.expand(stored.pages, stored.batch)
-            asides.finish()
+            detached.finish()
         }
         return messages.indices.filter { isAcknowledged(messages[$0]) }
     }
@@ -201,30 +203,34 @@ final class InMemoryFixture: Sendable {
     /// Serves every backlog once, until nothing waits there or something blocks it.
     func pull() async {
         let puller = self.puller
-        let shift = PulledDeliverySender.Shift(drain)
-        await shift.run {
-            for key in tools.backlogs.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
-                await puller.attend(to: key, shift)
+        let pulls = PulledDeliverySender.Context(drain)
+        await pulls.run {
+            for backlog in worker.outlets.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
+                await puller.attend(to: backlog, pulls)
             }
         }
+    }
+
+    /// The outlet of the first app.
+    var outlet: Outlet {
+        get throws { try #require(worker.outlets[try Answered.shipment.outlet]) }
     }
 
     var puller: BacklogPuller { intake.puller(for: Lane.allCases) }
 
     /// Polls the backlogs, as a worker does once per second.
     func look() async {
-        var watch = BacklogPoller(
+        var poller = BacklogPoller(
             store: store,
-            backlogs: tools.backlogs,
-            brakes: tools.breakers.brakes,
+            outlets: worker.outlets,
             metrics: context.metrics.backlogs,
             context: context
         )
-        await watch.look(at: tools.senders.keys, every: .seconds(1))
+        await poller.look(every: .seconds(1))
     }
 
     /// The backlogs that this worker has recorded.
-    var backlogs: [String] { tools.backlogs.known.map(\.text).sorted() }
+    var backlogs: [String] { worker.outlets.knownBacklogs.map(\.text).sorted() }
 
     func isAcknowledged(_ message: IncomingMessage) -> Bool {
         acknowledged.withLock { $0.contains(message.tag) }

@@ -95,7 +95,7 @@ extension MessageVersionTests {
 
         var testDescription: String { name }
 
-        static let all: [Form] = key.map { [resume($0), heir($0), badges($0), page, receipts($0)] } ?? []
+        static let all: [Form] = key.map { [resume($0), replacement($0), badges($0), page, receipts($0)] } ?? []
 
         private static var key: NotificationKey? {
             guard let app = AppID(validating: "drop"), let user = UserID(validating: "u1") else { return nil }
@@ -113,10 +113,10 @@ extension MessageVersionTests {
             return work("resume", .resume(message), message.body, text)
         }
 
-        private static func heir(_ key: NotificationKey) -> Form {
-            let message = ResumeMessage(keys: [key], isHeir: true)
+        private static func replacement(_ key: NotificationKey) -> Form {
+            let message = ResumeMessage(keys: [key], replacesEarlier: true)
             let text = #"{"heir":true,"notifications":[["drop","u1","noti_0000000000000007"]]}"#
-            return work("heir", .resume(message), message.body, text)
+            return work("replacement", .resume(message), message.body, text)
         }
 
         private static func badges(_ key: NotificationKey) -> Form {

@@ -122,14 +122,14 @@ struct AcceptanceHistoryTests {
         let shipments = [try Answered.shipment]
         let outlet = shipments[0].outlet
         let start = ContinuousClock.now
-        var known = AcceptanceHistoryCache()
-        #expect(known.history(outlet, at: start).platforms == Set(DevicePlatform.allCases))
-        known.reached = [OutletScope(outlet, platform: .android)]
-        #expect(known.history(outlet, at: start) == AcceptanceHistory(platforms: [.android]))
-        known.note([Self.taken], of: shipments, outlet, at: start)
-        #expect(known.history(outlet, at: start + .seconds(599)).recentlyAccepted == [nil])
-        #expect(known.history(outlet, at: start + .seconds(600)).recentlyAccepted == [])
-        let browsers = OutletKey(app: outlet.app, provider: .webpush)
-        #expect(known.history(browsers, at: start) == .everybody)
+        var known = AcceptanceHistoryCache(of: outlet)
+        #expect(known.history(at: start).platforms == Set(DevicePlatform.allCases))
+        known.reached = [.android]
+        #expect(known.history(at: start) == AcceptanceHistory(platforms: [.android]))
+        known.note([Self.taken], of: shipments, at: start)
+        #expect(known.history(at: start + .seconds(599)).recentlyAccepted == [nil])
+        #expect(known.history(at: start + .seconds(600)).recentlyAccepted == [])
+        let browsers = AcceptanceHistoryCache(of: OutletKey(app: outlet.app, provider: .webpush))
+        #expect(browsers.history(at: start) == .everybody)
     }
 }

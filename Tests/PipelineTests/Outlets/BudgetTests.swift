@@ -18,7 +18,11 @@ struct BudgetTests {
     private static let slow = PushBudget(name: "expo/a", pushes: 1_000, period: .seconds(86_400))
 
     private static func meter(_ servers: ServerFixture) -> RateBudget {
-        RateBudget(store: WorkerStore(pool: servers.pool, lease: .seconds(60)), context: .test)
+        RateBudget(
+            store: WorkerStore(pool: servers.pool, lease: .seconds(60)),
+            time: SystemTime(),
+            logger: PipelineContext.test.logger
+        )
     }
 
     private static var soon: ContinuousClock.Instant { .now + .milliseconds(50) }
@@ -65,8 +69,8 @@ struct BudgetTests {
                 let doomed = Self.meter(servers)
                 _ = await doomed.take(upTo: 500, of: Self.slow, for: .urgent, until: Self.soon)
             }
-            let heir = Self.meter(servers)
-            #expect(await heir.take(upTo: 1_000, of: Self.slow, for: .urgent, until: Self.soon) == 500)
+            let other = Self.meter(servers)
+            #expect(await other.take(upTo: 1_000, of: Self.slow, for: .urgent, until: Self.soon) == 500)
         }
     }
 }

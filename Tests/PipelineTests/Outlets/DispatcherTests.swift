@@ -44,10 +44,11 @@ struct DispatcherTests {
         let context = PipelineContext.test(time: time, chance: .system)
         let providers = Dictionary(uniqueKeysWithValues: senders.map { ($0.provider, $0) })
         return Dispatcher(
-            senders: OutletDirectory([app: providers], prefetch: prefetch, time: time),
-            breakers: CircuitBreakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
-            budgets: RateBudget(store: store, context: context),
-            backlogs: Backlogs(time: time),
+            outlets: Outlets(
+                [app: providers],
+                prefetch: prefetch,
+                context: .init(store: store, logger: context.logger, metrics: MetricsRegistry(), time: time)
+            ),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: ServerFixture.tiers, limit: 3), lease: .seconds(60)),
             context: context
         )
@@ -94,7 +95,8 @@ struct DispatcherTests {
             group.addTask { await dispatcher.send(shipments, lane: .normal) { ends.add($0) } }
             defer { sender.open() }
             try await eventually("what has no place waits in the ledger") { ends[.deferred] == 3 }
-            let places = await dispatcher.places(upTo: 5, at: shipments[0].outlet, for: .normal)
+            let outlet = try #require(dispatcher.outlets[shipments[0].outlet])
+            let places = await dispatcher.places(upTo: 5, at: outlet, for: .normal)
             #expect(places == nil)
             let drawn = store.state.withLock { $0.drawn }
             #expect(drawn == 2)
@@ -103,7 +105,7 @@ struct DispatcherTests {
     }
 
     @Test("a delivery under a new hold that waits for a place is not sent, and returns place and budget")
-    func braked() async throws {
+    func heldMeanwhile() async throws {
         let time = SkippingTime()
         let store = MemoryStore(time: time)
         let budget = PushBudget(name: "drop/fcm", pushes: 10, period: .seconds(10))
@@ -114,14 +116,14 @@ struct DispatcherTests {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await dispatcher.send(shipments, lane: .normal) { ends.add($0) } }
             defer { sender.open() }
-            try await eventually("as many as may are under way") { sender.tokens.count == 2 }
+            try await eventually("the window is full") { sender.tokens.count == 2 }
             store.state.withLock { $0.holds = [Self.hold(shipments[0].app)] }
-            try await dispatcher.breakers.brakes.load()
+            try await dispatcher.outlets.holds.load()
         }
         #expect(sender.tokens.count == 2)
         #expect(ends[.delivered] == 2)
         #expect(ends[.deferred] == 2)
-        #expect(dispatcher.senders.outlet(shipments[0].outlet)?.window.inFlight == 0)
+        #expect(dispatcher.outlets[shipments[0].outlet]?.window.inFlight == 0)
     }
 
     @Test("a push that combines several types waits in the outlet's backlog if one of the other types is held")
@@ -132,8 +134,8 @@ struct DispatcherTests {
         guard case .push(let message) = newest.payload else { throw ServerFixtureError("no push") }
         let held = try #require(EventType(validating: "security"))
         store.state.withLock { $0.holds = [Self.hold(newest.app, type: held)] }
-        let brakes = dispatcher.breakers.brakes
-        try await brakes.load()
+        let holds = dispatcher.outlets.holds
+        try await holds.load()
         let other = try #require(EventType(validating: "promo"))
         let words = PushMessage(
             app: message.app,
@@ -145,10 +147,10 @@ struct DispatcherTests {
         let companion = OutgoingDelivery(index: 1, key: newest.key, event: newest.event, message: words)
         let alike = OutgoingDelivery(newest, with: [newest], message: words)
         let mixed = OutgoingDelivery(companion, with: [newest], message: words)
-        #expect(brakes.hold(newest.outlet, of: alike)?.backlog.text == "drop/fcm//security")
-        #expect(brakes.hold(newest.outlet, of: mixed)?.backlog.text == "drop/fcm")
-        #expect(brakes.hold(newest.outlet, of: companion) == nil)
-        #expect(brakes.types(heldAt: newest.outlet) == [held])
+        #expect(holds.obstacle(at: newest.outlet, to: alike)?.backlog.text == "drop/fcm//security")
+        #expect(holds.obstacle(at: newest.outlet, to: mixed)?.backlog.text == "drop/fcm")
+        #expect(holds.obstacle(at: newest.outlet, to: companion) == nil)
+        #expect(holds.types(heldAt: newest.outlet) == [held])
     }
 
     private static func hold(_ app: AppID, type: EventType? = nil) -> OperatorHold {
@@ -173,6 +175,6 @@ struct DispatcherTests {
         await dispatcher.send(shipments, lane: .normal) { ends.add($0) }
         #expect(ends[.delivered] == 3)
         #expect(ends[.deferred] == 2)
-        #expect(dispatcher.senders.outlet(shipments[0].outlet)?.window.inFlight == 0)
+        #expect(dispatcher.outlets[shipments[0].outlet]?.window.inFlight == 0)
     }
 }

@@ -13,36 +13,30 @@ struct ProviderStreakTests {
 
     @Test("consecutive failures are one problem with a start and an end, and an accepted push ends it and is reported")
     func streak() throws {
-        let streaks = ProviderFailureStreaks()
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: .fcm)
         let away = Verdict.retry(.unavailable, notBefore: .seconds(1), scope: .message)
-        streaks.note([away, away], outlet, at: Self.moment(0))
-        streaks.note([away], outlet, at: Self.moment(30))
-        streaks.note([], outlet, at: Self.moment(35))
-        let (troubles, none) = streaks.current(at: Self.moment(40))
-        #expect(none.isEmpty)
-        #expect(
-            troubles == [
-                ProviderOutage(
-                    app: "drop",
-                    provider: "fcm",
-                    word: "UNAVAILABLE",
-                    since: Self.moment(0),
-                    latest: Self.moment(30),
-                    answers: 3
-                )
-            ]
+        var streak: ProviderFailureStreak?
+        let note = { (verdicts: [Verdict], seconds: Int64) in
+            streak = .after(verdicts, streak, at: outlet, now: Self.moment(seconds))
+        }
+        note([away, away], 0)
+        note([away], 30)
+        note([], 35)
+        let outage = ProviderOutage(
+            app: "drop",
+            provider: "fcm",
+            word: "UNAVAILABLE",
+            since: Self.moment(0),
+            latest: Self.moment(30),
+            answers: 3
         )
-        streaks.note([away, .delivered(providerMessageID: nil)], outlet, at: Self.moment(50))
-        let (over, takings) = streaks.current(at: Self.moment(60))
-        #expect(over.isEmpty)
-        #expect(takings == [ProviderSuccess(app: "drop", provider: "fcm", at: Self.moment(50))])
-        streaks.note([.configError(.invalidProviderToken, scope: .message)], outlet, at: Self.moment(70))
-        let (still, refused) = streaks.current(at: Self.moment(80))
-        #expect(still.isEmpty)
-        #expect(refused.isEmpty, "a breaker tells that")
-        streaks.note([away], outlet, at: Self.moment(100))
-        let (forgotten, _) = streaks.current(at: Self.moment(701))
-        #expect(forgotten.isEmpty)
+        #expect(streak == .failing(outage))
+        note([away, .delivered(providerMessageID: nil)], 50)
+        #expect(streak == .accepting(ProviderSuccess(app: "drop", provider: "fcm", at: Self.moment(50))))
+        note([.configError(.invalidProviderToken, scope: .message)], 70)
+        #expect(streak == nil, "a breaker reports that")
+        note([away], 100)
+        #expect(streak?.isCurrent(at: Self.moment(699)) == true)
+        #expect(streak?.isCurrent(at: Self.moment(701)) == false)
     }
 }

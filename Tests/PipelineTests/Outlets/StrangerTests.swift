@@ -81,7 +81,7 @@ struct StrangerTests {
             try await peer.register("u1", way.platform, token: way.good)
             try await peer.publish(["e0"], to: ["u1"], type: way.type)
             try await pipeline.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL")
-            await pipeline.breakers.refresh()
+            await pipeline.outlets.refresh()
             try await Self.register(strangers, way, peer)
             try await peer.publish(["e1"], to: (0..<strangers).map { "s\($0)" }, type: way.type)
             let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = '\(way.word)'"
@@ -101,7 +101,7 @@ struct StrangerTests {
             let pipeline = peer.pipeline
             try await peer.register("u1", "android", token: "good")
             _ = try await pipeline.servers.owner.run("UPDATE push_subscriptions SET reached_at = now()")
-            await pipeline.breakers.refresh()
+            await pipeline.outlets.refresh()
             try await Self.register(5, .fcm, peer)
             try await peer.publish(["e1"], to: (0..<5).map { "s\($0)" })
             let waiting = "state IN ('retrying', 'deferred') AND reason = 'SENDER_ID_MISMATCH' AND attempts = 1"
@@ -121,7 +121,7 @@ struct StrangerTests {
             let users = (0..<6).map { "u\($0)" }
             try await peer.register(users.map { ($0, "t-\($0)") })
             _ = try await pipeline.servers.owner.run("UPDATE push_subscriptions SET reached_at = now()")
-            await pipeline.breakers.refresh()
+            await pipeline.outlets.refresh()
             let answer = SandboxFault.Answer(status: 403, reason: "SENDER_ID_MISMATCH")
             peer.sandbox.setFaults([SandboxFault(.fcm, .answer(answer)).limited(count: users.count)])
             try await peer.publish(["e1"], to: users)
@@ -143,7 +143,7 @@ struct StrangerTests {
             let pipeline = peer.pipeline
             try await peer.register([("u1", "good")])
             _ = try await pipeline.servers.owner.run("UPDATE push_subscriptions SET reached_at = now()")
-            await pipeline.breakers.refresh()
+            await pipeline.outlets.refresh()
             let strangers = (0..<60).map { "s\($0)" }
             try await peer.register("s", "android", token: "dead-s")
             try await pipeline.publish(

@@ -44,7 +44,7 @@ struct ParsedBatchTests {
             published(#"{"id":"f","to":{"everyone":true},"title":"Hei","body":"x"}"#),
             published(#"{"id":"f"}"#, "event.cancelled"),
             published(#"{"userId":"u","timezone":"Europe/Oslo"}"#, "recipient.upserted"),
-            internalMessage(ResumeMessage(keys: Array(keys.prefix(2)), isHeir: true).body),
+            internalMessage(ResumeMessage(keys: Array(keys.prefix(2)), replacesEarlier: true).body),
             internalMessage(BadgeMessage(recipients: keys.map(\.recipient)).body),
             internalMessage(PageMessage.body(FanoutPage(fanout: 1, page: 0, priority: .high)), redelivered: true),
         ]
@@ -64,16 +64,21 @@ struct ParsedBatchTests {
             batch.badges.map(\.index), batch.pages.map(\.index),
         ]
         #expect(positions == [[0, 0], [1], [2], [3], [4], [5, 5], [6, 6, 6], [7]])
-        #expect(batch.heirs == [5, 7])
-        let isHeir = batch.pages.map(\.work.isHeir)
-        #expect(isHeir == [true])
+        #expect(batch.replacements == [5, 7])
+        let replacesEarlier = batch.pages.map(\.work.replacesEarlier)
+        #expect(replacesEarlier == [true])
     }
 
     @Test("the log counts records, keys and users, and all other kinds by message")
     func figures() throws {
         let messages = messages
-        let shift = Batch.Shift(lane: .urgent, drain: DrainSignal(), asides: DetachedWork(), acknowledge: { _ in })
-        let batch = Batch(messages, shift, .test)
+        let batchContext = Batch.Context(
+            lane: .urgent,
+            drain: DrainSignal(),
+            detached: DetachedWork(),
+            acknowledge: { _ in }
+        )
+        let batch = Batch(messages, batchContext, .test)
         let stored = StoredBatch(batch: batch, work: PendingWork(), pages: [])
         let fields = IntakeSummary(try parsed(messages), stored, took: .milliseconds(3)).fields
         let expected: LogFields = [

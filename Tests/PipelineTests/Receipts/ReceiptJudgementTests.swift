@@ -12,7 +12,7 @@ struct ReceiptJudgementTests {
         _ refused: [VerdictReason],
         scope: VerdictScope = .platform,
         delivered: Int
-    ) throws -> [ReceiptRefusal.Answer] {
+    ) throws -> [MassFailure.Answer] {
         let verdicts =
             refused.map { Verdict.configError($0, scope: scope) }
             + [Verdict](repeating: .delivered(providerMessageID: nil), count: delivered)
@@ -27,40 +27,44 @@ struct ReceiptJudgementTests {
         let most = try Self.answers(five, delivered: 4)
         let half = try Self.answers(five, delivered: 5)
         let ofMessages = try Self.answers(five, scope: .message, delivered: 0)
-        #expect(ReceiptRefusal.reason(among: few) == nil)
-        #expect(ReceiptRefusal.reason(among: most) == .mismatchedSender)
-        #expect(ReceiptRefusal.reason(among: half) == nil)
-        #expect(ReceiptRefusal.reason(among: ofMessages) == nil)
-        #expect(ReceiptRefusal.reason(among: []) == nil)
+        #expect(MassFailure.refusal(among: few) == nil)
+        #expect(MassFailure.refusal(among: most) == .mismatchedSender)
+        #expect(MassFailure.refusal(among: half) == nil)
+        #expect(MassFailure.refusal(among: ofMessages) == nil)
+        #expect(MassFailure.refusal(among: []) == nil)
     }
 
     @Test("one user's devices of another project open no breaker, however many they are")
     func onePerson() throws {
         let answers = try Self.answers([VerdictReason](repeating: .mismatchedSender, count: 20), delivered: 0)
         let mallory = try Answered.recipient("mallory")
-        #expect(ReceiptRefusal.reason(among: answers.map { (mallory, $0.verdict) }) == nil)
-        #expect(ReceiptRefusal.reason(among: answers) == .mismatchedSender)
+        #expect(MassFailure.refusal(among: answers.map { (mallory, $0.verdict) }) == nil)
+        #expect(MassFailure.refusal(among: answers) == .mismatchedSender)
     }
 
     @Test("the alarm of a mass failure ends its count, and one more gone device does not trigger it again")
     func reset() throws {
-        let app = try #require(AppID(validating: "drop"))
-        let deaths = ReceiptRevocations()
+        var tally = try Self.tally
         let gone = try Self.gone(50)
-        let now = Instant(microseconds: 0)
-        #expect(deaths.areMany(gone, of: app, at: now))
-        #expect(!deaths.areMany(Array(gone.prefix(1)), of: app, at: now))
-        #expect(deaths.areMany(Array(gone.prefix(49)), of: app, at: now))
+        let alarms = [50, 1, 49].map { count in
+            tally.detectsMassFailure(inReceipts: Array(gone.prefix(count)), at: Instant(microseconds: 0))
+        }
+        #expect(alarms == [true, false, true])
     }
 
     @Test("a few users' gone devices do not count as a mass failure, however many they are")
     func fewPeople() throws {
-        let app = try #require(AppID(validating: "drop"))
+        var tally = try Self.tally
         let three = try Self.gone(60).enumerated().map { (try Answered.recipient("u\($0 % 3)"), $1.verdict) }
-        #expect(!ReceiptRevocations().areMany(three, of: app, at: Instant(microseconds: 0)))
+        let isMassFailure = tally.detectsMassFailure(inReceipts: three, at: Instant(microseconds: 0))
+        #expect(!isMassFailure)
     }
 
-    private static func gone(_ count: Int) throws -> [ReceiptRefusal.Answer] {
+    private static var tally: AnswerTally {
+        get throws { AnswerTally(of: OutletKey(app: try #require(AppID(validating: "drop")), provider: .expo)) }
+    }
+
+    private static func gone(_ count: Int) throws -> [MassFailure.Answer] {
         try (0..<count).map { (try Answered.recipient("u\($0)"), .deviceGone(.deviceNotRegistered, at: nil)) }
     }
 }

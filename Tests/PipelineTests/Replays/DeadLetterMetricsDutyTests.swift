@@ -26,7 +26,7 @@ struct DeadLetterMetricsDutyTests {
             _ = try await DeadLetterStore(pool: servers.pool).file(letters)
             let registry = MetricsRegistry()
             let meter = DeadLetterMetricsDuty(
-                tools: SchedulerContext(
+                context: SchedulerContext(
                     pool: servers.pool,
                     publisher: Publisher(PublisherOptions(broker: try servers.broker, name: "test")),
                     names: servers.names,
