@@ -8,7 +8,7 @@ extension BrowserTests {
     @Suite("Seen and read")
     struct SeenTests {
         private static func count(_ condition: String, _ user: String, on stage: InboxStage) async throws -> Int {
-            try await stage.api.bench.count(
+            try await stage.api.servers.count(
                 "SELECT count(*) FROM notifications WHERE user_id = '\(user)' AND \(condition)"
             )
         }

@@ -128,7 +128,7 @@ struct SettingsRouteTests {
             let answer = try await api.call("PATCH", "/api/preferences", body)
             #expect(answer.status == 422)
             #expect(answer.field == field)
-            #expect(try await api.bench.count("SELECT count(*) FROM notification_preferences") == 0)
+            #expect(try await api.servers.count("SELECT count(*) FROM notification_preferences") == 0)
         }
     }
 
