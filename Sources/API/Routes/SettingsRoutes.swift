@@ -67,7 +67,7 @@ enum PreferenceRoutes {
     /// Answers `PATCH /api/preferences`.
     ///
     /// Members that are absent stay unchanged, also inside `eventToggles` and `quietHours`.
-    static func change(_ call: Call) async throws -> HTTPResponse {
+    static func change(_ call: APIRequest) async throws -> HTTPResponse {
         let body = try call.body(["enabled", "eventToggles", "quietHours"])
         // A concurrent change is preserved: the document is read again.
         for _ in 0..<attempts {
@@ -87,7 +87,7 @@ enum PreferenceRoutes {
     private static let attempts = 5
 
     /// Returns the stored document in its canonical form.
-    private static func document(_ stored: [UInt8]?, _ call: Call) -> PreferenceDocument {
+    private static func document(_ stored: [UInt8]?, _ call: APIRequest) -> PreferenceDocument {
         let document = stored.flatMap { try? JSONParser().parse($0).get() }
         return PreferenceDocument(
             normalizing: document == .null ? nil : document,
