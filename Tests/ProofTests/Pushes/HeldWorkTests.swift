@@ -40,13 +40,14 @@ struct HeldWorkTests {
                     let before = try await arrived(type, stage, fixture)
                     if round == 0 {
                         // The deliveries of this type have waited for the whole app, and now wait for their type.
-                        try await stage.bellhop("hold", "release", "--app", "drop", "--because", "a proof")
+                        try await stage.bellhop("hold", "release", "--app", "drop", "--yes", "--because", "a proof")
                     }
                     try await workers[round % 2].killAtOnce()
                     workers[round % 2] = try await fixture.worker()
                     let after = try await arrived(type, stage, fixture)
                     #expect(after == before, "\(type) went out while it was held")
-                    try await stage.bellhop("hold", "release", "--app", "drop", "--type", type, "--because", "a proof")
+                    let release = ["hold", "release", "--app", "drop", "--type", type, "--yes", "--because", "a proof"]
+                    try await stage.run(Program.bellhop, release)
                     try await workers[(round + 1) % 2].killAtOnce()
                     workers[(round + 1) % 2] = try await fixture.worker()
                 }

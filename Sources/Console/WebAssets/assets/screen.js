@@ -102,11 +102,11 @@ async function open() {
       pause = view.pace?.(found) ?? pause;
       if (before !== null && mark !== before && isOccupied(body)) {
         pause = Math.min(pause || 1, 1);
-        return;
+      } else {
+        last = found;
+        if (mark !== before) fill(body, view.show(found, params));
+        before = mark;
       }
-      last = found;
-      if (mark !== before) fill(body, view.show(found, params));
-      before = mark;
     } catch (refused) {
       if (here !== visit || !client.session) return;
       fault.hidden = false;
