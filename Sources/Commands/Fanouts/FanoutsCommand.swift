@@ -21,7 +21,8 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         case .show: "show NUMBER|--event ID [--app A] [--json]"
         case .listUsers: "list-users NUMBER|--event ID [--app A] [--sent] [--json]"
         case .stop: "stop NUMBER|--event ID [--app A] [--by NAME] [--because TEXT] [--json]"
-        case .pause, .resume, .cancel:
+        case .resume: "resume [NUMBER …] [FILTER] [--release] [--dry-run] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .pause, .cancel:
             "\(rawValue) [NUMBER …] [FILTER] [--dry-run] [--yes] [--by NAME] [--because TEXT] [--json]"
         }
     }

@@ -28,9 +28,18 @@ struct RestartHistory: Sendable {
         isProven = hasRun(ending, for: span)
     }
 
-    /// Returns the pause before the next process.
-    mutating func pause(afterRunning span: Duration, using chance: inout some RandomNumberGenerator) -> Duration {
-        pauses.next(afterRunning: span, using: &chance)
+    /// Returns the pause before the next process, or before another attempt if none could be started (`nil`).
+    ///
+    /// After an orderly end, such as SIGTERM to rotate a key, the next process starts immediately, whatever failed
+    /// before. A process that ran for less than a second waits, so that nothing restarts in a tight loop.
+    mutating func pause(
+        after ending: ChildExit?,
+        running span: Duration,
+        using chance: inout some RandomNumberGenerator
+    ) -> Duration {
+        guard ending == .exited(0), span >= .seconds(1) else { return pauses.next(afterRunning: span, using: &chance) }
+        pauses = RestartBackoff()
+        return .zero
     }
 
     /// Whether the process had started its work.

@@ -42,14 +42,14 @@ final class SupervisedProcess: Service {
             let span = start.duration(to: .now)
             switch ending {
             case .notStarted(let why):
-                let pause = record.pause(afterRunning: span, using: &chance)
+                let pause = record.pause(after: nil, running: span, using: &chance)
                 await rest(pause, .warning, "no \(kind) could be started", why, drain)
             case .ended(let ending):
                 let isHopeless = RestartHistory.isHopeless(ending)
                 guard !isHopeless || record.hasRun(ending, for: span) else { throw hopeless(ending) }
                 record.note(ending, for: span)
                 await rest(
-                    record.pause(afterRunning: span, using: &chance),
+                    record.pause(after: ending, running: span, using: &chance),
                     // An exit without an error means that an operator drained this process directly. That is not a
                     // problem.
                     ending == .exited(0) ? .notice : .warning,

@@ -219,6 +219,18 @@ struct PoolCommandTests {
 
 @Suite("Records of a seat")
 struct RestartHistoryTests {
+    @Test("after an orderly end the next process starts immediately, and later failures wait as briefly as the first")
+    func orderly() {
+        var record = RestartHistory()
+        var chance = SystemRandomNumberGenerator()
+        for _ in 0..<8 { _ = record.pause(after: .exited(1), running: .seconds(2), using: &chance) }
+        #expect(record.pause(after: .exited(0), running: .seconds(2), using: &chance) == .zero)
+        #expect(record.pause(after: .killed(signal: 9), running: .seconds(2), using: &chance) <= .seconds(1))
+        let short = record.pause(after: .exited(0), running: .milliseconds(10), using: &chance)
+        #expect(short > .zero, "no tight loop")
+        #expect(record.pause(after: nil, running: .zero, using: &chance) > .zero)
+    }
+
     @Test("only a worker that has started its work makes a retry of a wrong configuration worthwhile")
     func soundness() {
         let wrong = ChildExit.exited(ExitCode.configuration.rawValue)
