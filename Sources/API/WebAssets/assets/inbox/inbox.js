@@ -37,6 +37,7 @@ class BellhopInbox extends HTMLElement {
     this.settings = null;
     this.preferences = null;
     this.status = "signed-out";
+    this.pushedAt = -Infinity;
   }
 
   /** The token of the signed-in user; setting it starts again as that user, and null signs out. */
@@ -311,6 +312,8 @@ class BellhopInbox extends HTMLElement {
   /** Closes what the service worker has shown and the user has dealt with, or what belongs to another user. */
   #sweep(isOver) {
     const { user } = this.device;
+    // Chrome forgets a notification that is listed before it is on the screen, so a push comes first.
+    if (performance.now() - this.pushedAt < 5_000) return;
     this.device.sweep((data) => (data.user && data.user !== user) || isOver(data)).catch(() => {});
   }
 
@@ -324,6 +327,7 @@ class BellhopInbox extends HTMLElement {
   /** Answers the service worker: whether this page shows a push, and whether it opens a notification. */
   async #told({ data, ports: [port] }) {
     if (data?.bellhop === "push") {
+      this.pushedAt = performance.now();
       await this.#catchUp();
       const isShown = this.#isShown && this.#view === "list" && !this.#filter && this.status === "ready" && this.model.items.has(data.id);
       port?.postMessage({ isShown, user: this.device.user });
