@@ -27,7 +27,7 @@ function fanoutControls(one, small = true) {
     says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
   if (one.state === "running") return [stop, pause, act("cancel", true)];
-  return one.state === "paused" ? [act("resume"), stop, act("cancel", true)] : [stop];
+  return one.state === "paused" ? [act("resume"), stop, act("cancel", true)] : small ? [] : [stop];
 }
 
 /** Returns the state, and whether a hold affects a part of the fan-out. */
