@@ -6,28 +6,31 @@ import Store
 extension Call {
     /// Returns the operator's name and reason, from the command line, the system and the terminal.
     func actingOperator() throws(CommandFailure) -> ActingOperator {
-        let name = words.value("by") ?? shell.user
-        let answer = words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")
-        guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
+        guard let because = reason(words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")) else {
             throw words.misuse("--because is required: the audit records the reason")
         }
-        return ActingOperator(name: name, because: because)
+        return acting(because)
     }
 
     /// Returns the operator for an act that must not wait for its reason, and whether the reason is still missing.
     func operatorAtOnce() -> (ActingOperator, isUnexplained: Bool) {
-        let name = words.value("by") ?? shell.user
-        if let because = words.value("because"), !because.allSatisfy(\.isWhitespace) {
-            return (ActingOperator(name: name, because: because), false)
-        }
-        return (ActingOperator(name: name, because: "no reason given yet"), true)
+        let because = reason(words.value("because"))
+        return (acting(because ?? "no reason given yet"), isUnexplained: because == nil)
     }
 
     /// Asks for the reason of an act that was performed already; `nil` without a terminal or without an answer.
     func operatorAfterwards() -> ActingOperator? {
-        let answer = shell.terminal?.ask("Why? (for the audit; Enter to leave it open) ")
-        guard let because = answer, !because.allSatisfy(\.isWhitespace) else { return nil }
-        return ActingOperator(name: words.value("by") ?? shell.user, because: because)
+        reason(shell.terminal?.ask("Why? (for the audit; Enter to leave it open) ")).map(acting)
+    }
+
+    private func acting(_ because: String) -> ActingOperator {
+        ActingOperator(name: words.value("by") ?? shell.user, because: because)
+    }
+
+    /// Returns the text unless it is blank.
+    private func reason(_ text: String?) -> String? {
+        guard let text, !text.allSatisfy(\.isWhitespace) else { return nil }
+        return text
     }
 
     /// Asks the operator to type the count, unless `--yes` replaces the answer, and returns whether to continue.
