@@ -14,11 +14,17 @@ import Tracing
 enum CheckConfigCommand: Command {
     static let name = "check-config"
     static let summary = "Shows the effective configuration with secrets masked, or lists all faults."
-    static let synopsis = ["check-config [--json]"]
-    static let options = [Option.json]
+    static let synopsis = ["check-config [--json]", "check-config --client APP [--json]"]
+    static let options = [
+        Option.taking("client", "APP", "shows instead what the app's phone clients must prepare, by its catalogue"),
+        Option.json,
+    ]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
+        if let app = try call.words.optional("client", AppID.rule, AppID.init(validating:)) {
+            return try showClient(of: app, call)
+        }
         let (setup, faults) = try look(call)
         let configuration = setup.configuration
         let files = try Files(setup, beside: faults)
@@ -36,6 +42,18 @@ enum CheckConfigCommand: Command {
             json(configuration, files, warnings),
             (words + warnings.map { "warning:    \($0)" }).joined(separator: "\n")
         )
+        return .done
+    }
+
+    /// Shows the requirements of one app's clients.
+    private static func showClient(of app: AppID, _ call: Call) throws -> ExitCode {
+        let catalogs = try call.configuration(requiring: [.catalogs]).readCatalogs()
+        guard let catalog = catalogs[app] else {
+            let hint = NearestName.hint(app.text, among: catalogs.catalogs.map(\.app.text))
+            throw call.words.misuse("no catalogue describes \(app)\(hint)")
+        }
+        let requirements = ClientRequirements(of: catalog)
+        call.answer(requirements.json, lines: requirements.lines(fitting: call.shell.output.width))
         return .done
     }
 
