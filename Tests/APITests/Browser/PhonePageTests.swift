@@ -1,0 +1,103 @@
+import BellhopJSON
+import Foundation
+import IntegrationSupport
+import TestSupport
+import Testing
+
+extension BrowserTests {
+    /// Runs the Expo example of docs/phones.md against the API, with stand-ins for the modules of a phone.
+    @Suite("The page about phone apps")
+    struct PhonePageTests {
+        /// Stand-ins that record the calls; `system` is the state of the phone.
+        private static let phone = """
+            const system = { token: "ExponentPushToken[first]", status: "undetermined", asked: 0, channels: [], routes: [] };
+            const listeners = {};
+            const kept = new Map();
+            const Notifications = {
+              AndroidImportance: { DEFAULT: 3, HIGH: 4, LOW: 2 },
+              setNotificationHandler: (handler) => { listeners.handler = handler; },
+              setNotificationChannelAsync: async (id, { name, importance }) => system.channels.push([id, importance]),
+              getPermissionsAsync: async () => ({ status: system.status }),
+              requestPermissionsAsync: async () => { system.asked++; system.status = "granted"; return system; },
+              getExpoPushTokenAsync: async () => ({ data: system.token }),
+              addPushTokenListener: (listener) => { listeners.token = listener; },
+              addNotificationResponseReceivedListener: (listener) => { listeners.tap = listener; },
+              getLastNotificationResponseAsync: async () => null,
+              dismissAllNotificationsAsync: async () => { system.isDismissed = true; },
+              setBadgeCountAsync: async (count) => { system.badge = count; },
+            };
+            const AsyncStorage = {
+              getItem: async (key) => kept.get(key) ?? null,
+              setItem: async (key, value) => kept.set(key, value),
+              removeItem: async (key) => kept.delete(key),
+            };
+            const router = { push: (route) => system.routes.push(route) };
+            const Platform = { OS: "android" };
+            const session = { token: TOKEN, projectId: "p" };
+            """
+
+        /// The page's block, without its imports and with the address of the test's API.
+        private static func example(at origin: String) throws -> String {
+            let page = try String(contentsOf: Checkout.file("docs/phones.md"), encoding: .utf8)
+            let section = try #require(page.components(separatedBy: "\n## Expo\n").dropFirst().first)
+            let code = try #require(section.components(separatedBy: "```js\n").dropFirst().first)
+            let block = try #require(code.components(separatedBy: "```\n").first)
+            return block.split(separator: "\n", omittingEmptySubsequences: false)
+                .filter { !$0.hasPrefix("import ") }
+                .map { $0.hasPrefix("export ") ? $0.dropFirst("export ".count) : $0 }
+                .joined(separator: "\n")
+                .replacing("https://inbox.example.com", with: origin)
+        }
+
+        @Test("the Expo example registers, replaces and removes a device, and opens a tap")
+        func expo() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.browser.go(to: "\(stage.origin)/host")
+                let token = try stage.api.token("ada")
+                let script = """
+                    \(Self.phone.replacing("TOKEN", with: "\"\(token)\""))
+                    \(try Self.example(at: stage.origin))
+                    const steps = [];
+                    return (async () => {
+                      await register(false);
+                      steps.push({ asked: system.asked, channels: system.channels, kept: kept.get("pushToken") });
+                      await register(true);
+                      steps.push({ asked: system.asked, status: system.status });
+                      system.token = "ExponentPushToken[second]";
+                      await listeners.token();
+                      steps.push({ kept: kept.get("pushToken") });
+                      const list = await (await call("GET", "/api/notifications")).json();
+                      const { id } = list.data.find((item) => !item.read);
+                      listeners.tap({ notification: { request: { content: { data: { notificationId: id, route: "/t/1" } } } } });
+                      steps.push({ routes: system.routes, id });
+                      Object.assign(window, { system, logOut });
+                      return steps;
+                    })();
+                    """
+                let steps = try #require(try await stage.browser.run(script).array)
+                #expect(steps[0]["asked"] == 0)
+                #expect(steps[0]["kept"] == "ExponentPushToken[first]")
+                #expect(steps[0]["channels"]?.array?.first == ["transactions", 3])
+                #expect(steps[1]["asked"] == 1)
+                #expect(steps[1]["status"] == "granted")
+                #expect(steps[2]["kept"] == "ExponentPushToken[second]")
+                #expect(steps[3]["routes"] == ["/t/1"])
+                let servers = stage.api.servers
+                let live = "FROM push_subscriptions WHERE revoked_at IS NULL"
+                #expect(try await servers.count("SELECT count(*) \(live)") == 1)
+                let registered = "AND device_token = 'ExponentPushToken[second]' AND permission = 'granted'"
+                #expect(try await servers.count("SELECT count(*) \(live) \(registered)") == 1)
+                let id = try #require(steps[3]["id"]?.string)
+                try await eventually("the tapped notification is read") {
+                    let read = "SELECT count(*) FROM notifications WHERE id = '\(id)' AND read_at IS NOT NULL"
+                    return try await servers.count(read) == 1
+                }
+                let left = try await stage.browser.run("return window.logOut().then(() => window.system);")
+                #expect(left["isDismissed"] == true)
+                #expect(left["badge"] == 0)
+                #expect(try await servers.count("SELECT count(*) \(live)") == 0)
+            }
+        }
+    }
+}
