@@ -1,9 +1,13 @@
 # shellcheck shell=bash
 # Finds the Swift compiler: in PATH, else in its usual folder, else in the distribution's package.
 
-# Makes `swift` (6.0 or later) callable in this script; sets `swift_major` and `swift_minor`.
+# The flags of a release build. Only debug builds and the tests check that accesses to memory do not overlap.
+release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked)
+
+# Makes `swift` (6.0 or later) callable in this script; sets `swift_major` and `swift_minor`. If the toolchain has
+# Swift's libraries in their static form, a release build contains them.
 find_swift() {
-    local version
+    local version program
     if ! command -v swift >/dev/null && [[ -x /opt/swift/usr/bin/swift ]]; then
         PATH=/opt/swift/usr/bin:$PATH
     fi
@@ -18,6 +22,8 @@ find_swift() {
         || die "swift --version printed '${version%%$'\n'*}'; install Swift 6"
     swift_major=${BASH_REMATCH[1]} swift_minor=${BASH_REMATCH[2]}
     ((swift_major >= 6)) || die "this is Swift $swift_major.$swift_minor; install the Swift 6 toolchain and put it on PATH"
+    program=$(readlink -f "$(command -v swift)")
+    if [[ -d ${program%/bin/*}/lib/swift_static ]]; then release_flags+=(--static-swift-stdlib); fi
 }
 
 # Whether apt can install a package here. If the lists are empty, it updates them from the mirror once.

@@ -5,7 +5,7 @@ bellhop=$checkout/.build/release/bellhop
 
 # Builds the release binary. On a terminal SwiftPM shows its progress; otherwise its output goes to a log.
 build_bellhop() {
-    local started words=(swift build --package-path "$checkout" -c release --product bellhop)
+    local started words=(swift build --package-path "$checkout" "${release_flags[@]}" --product bellhop)
     started=$(now)
     say build "bellhop, release (the first time takes some minutes)"
     if [[ -t 1 ]]; then
