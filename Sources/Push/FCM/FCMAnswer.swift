@@ -53,15 +53,43 @@ package enum FCMAnswer {
     /// It means that the message was accepted, with or without its name, except if the body is a page, which FCM never
     /// sends.
     private static func accepted(_ body: [UInt8]) -> Verdict {
+        if let name = usualName(body) { return .delivered(providerMessageID: name) }
         guard let value = parser.parse(body).value else {
             return HTMLErrorPage.isOne(body)
                 ? .configError(.unexpectedAnswer, scope: .provider) : .delivered(providerMessageID: nil)
         }
-        guard let name = value["name"]?.string, (1...256).contains(name.utf8.count),
+        guard let name = value["name"]?.string, nameLengths.contains(name.utf8.count),
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
         else { return .delivered(providerMessageID: nil) }
         return .delivered(providerMessageID: name)
     }
+
+    /// Returns the name in FCM's usual answer, an object with this member alone; `nil` for any other answer, which is
+    /// parsed as JSON.
+    private static func usualName(_ body: [UInt8]) -> String? {
+        var rest = body[...]
+        func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 } }
+        func skip(_ word: StaticString) -> Bool {
+            let bytes = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+            guard rest.starts(with: bytes) else { return false }
+            rest = rest.dropFirst(bytes.count)
+            return true
+        }
+        for word: StaticString in ["{", "\"name\"", ":", "\""] {
+            skipBlanks()
+            guard skip(word) else { return nil }
+        }
+        let name = rest.prefix { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        rest = rest.dropFirst(name.count)
+        guard nameLengths.contains(name.count), skip("\"") else { return nil }
+        skipBlanks()
+        guard skip("}") else { return nil }
+        skipBlanks()
+        return rest.isEmpty ? String(decoding: name, as: UTF8.self) : nil
+    }
+
+    /// The permitted lengths of a message's name in bytes.
+    private static let nameLengths = 1...256
 
     private static func badRequest(_ report: FCMErrorReport) -> Verdict {
         if report.errorCode == "UNREGISTERED" { return .deviceGone(.unregistered, at: nil) }

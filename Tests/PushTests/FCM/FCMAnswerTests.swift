@@ -54,6 +54,17 @@ struct FCMAnswerTests {
             #"{ "name": "projects/p/messages/0:1500415314455276%31bd1c96" }"#,
             .delivered(providerMessageID: "projects/p/messages/0:1500415314455276%31bd1c96")
         ),
+        Row(
+            "200 with the name between blanks",
+            200,
+            " {\n \"name\" :\t\"p/m/1\" } \r\n",
+            .delivered(providerMessageID: "p/m/1")
+        ),
+        Row("200 with an escape in the name", 200, #"{"name":"p\/m\u002f1"}"#, .delivered(providerMessageID: "p/m/1")),
+        Row("200 with a space in the name", 200, #"{"name":"p/m "}"#, .delivered(providerMessageID: nil)),
+        Row("200 with a second member", 200, #"{"name":"p/m/1","more":1}"#, .delivered(providerMessageID: "p/m/1")),
+        Row("200 with the name twice", 200, #"{"name":"p/m/1","name":"p/m/2"}"#, .delivered(providerMessageID: nil)),
+        Row("200 with more behind the object", 200, #"{"name":"p/m/1"} x"#, .delivered(providerMessageID: nil)),
         Row("200 without a name", 200, "{}", .delivered(providerMessageID: nil)),
         Row("200 with an empty name", 200, #"{"name":""}"#, .delivered(providerMessageID: nil)),
         Row("200 with a name that is no text", 200, #"{"name":7}"#, .delivered(providerMessageID: nil)),
