@@ -34,10 +34,10 @@ extension JSONReader {
             let quoted = word ^ quotes
             let escaped = word ^ (ones &* 0x5C)
             // The top bit of a byte is set if that byte is zero or below the control limit. Borrows may set more bits,
-            // which only ends the fast run early.
+            // but only above the first one that is right.
             let hits =
                 ((quoted &- ones) & ~quoted) | ((escaped &- ones) & ~escaped) | ((word &- ones &* 0x20) & ~word) | word
-            guard hits & tops == 0 else { return index }
+            guard hits & tops == 0 else { return index + (hits & tops).trailingZeroBitCount / 8 }
             index += 8
         }
         return index

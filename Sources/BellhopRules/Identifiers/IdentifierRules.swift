@@ -24,7 +24,10 @@ enum IdentifierRules {
     static func isPlain(_ text: String, longest: Int) -> Bool {
         text.withBytes { bytes in
             guard bytes.count >= 1, bytes.count <= longest else { return false }
-            return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+            // A loop without an early exit checks many bytes in one step.
+            var hasControl = false
+            for byte in bytes { hasControl = hasControl || byte < 0x20 || byte == 0x7F }
+            return !hasControl
         }
     }
 

@@ -22,6 +22,22 @@ struct JSONParserTests {
         #expect(try JSONParser().parse(Array(text.utf8)).get() == value)
     }
 
+    @Test("the end of a string, an escape and a control character are found at any position", arguments: 0..<20)
+    func positions(length: Int) throws {
+        let before = String(repeating: "a", count: length)
+        // These differ from the characters that matter by one, or by the bits that a subtraction may borrow.
+        for neighbour in ["", "!", "#", "[", "]", " ", "\u{7F}", "é"] {
+            let text = before + neighbour
+            let plain = "[\"\(text)\",\"#!\"]"
+            #expect(try JSONParser().parse(Array(plain.utf8)).get() == [.string(text), "#!"])
+            let escaped = "\"\(text)\\n\(neighbour)\""
+            #expect(try JSONParser().parse(Array(escaped.utf8)).get() == .string("\(text)\n\(neighbour)"))
+            let fault = JSONParser().parse(Array("\"\(text)\u{1F}\(neighbour)\"".utf8)).failure
+            #expect(fault?.code == .controlCharacter)
+            #expect(fault?.offset == 1 + text.utf8.count)
+        }
+    }
+
     @Test(
         "forms that RFC 8259 forbids are rejected, with the reason and the place",
         arguments: [

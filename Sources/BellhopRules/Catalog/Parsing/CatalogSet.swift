@@ -14,7 +14,14 @@ public struct CatalogSet: Sendable {
     }
 
     /// Returns the catalogue of an app; `nil` if there is none.
-    public subscript(app: AppID) -> Catalog? { positions[app].map { catalogs[$0] } }
+    public subscript(app: AppID) -> Catalog? {
+        // Comparing a few names takes less time than hashing one.
+        guard catalogs.count > Self.few else { return catalogs.first { $0.app == app } }
+        return positions[app].map { catalogs[$0] }
+    }
+
+    /// The number of catalogues up to which a linear search is faster.
+    private static let few = 8
 
     /// Reads catalogue files (JSON5); returns all faults of all files if there are any.
     ///

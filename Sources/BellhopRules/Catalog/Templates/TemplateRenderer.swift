@@ -2,7 +2,8 @@
 ///
 /// It continues after a missing value, so that all missing values are found.
 struct TemplateRenderer {
-    private(set) var text = ""
+    /// The rendered text in UTF-8.
+    private var bytes: [UInt8] = []
     private(set) var faults: [ValueFault] = []
     private let values: TemplateValues
     private let quoting: Template.Quoting
@@ -12,22 +13,28 @@ struct TemplateRenderer {
     init(values: TemplateValues, quoting: Template.Quoting, expecting capacity: Int) {
         self.values = values
         self.quoting = quoting
-        text.reserveCapacity(capacity)
+        bytes.reserveCapacity(capacity)
+    }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    private mutating func add(_ text: String) {
+        text.withBytes { bytes.append(contentsOf: $0) }
     }
 
     mutating func fill(_ segments: [Template.Segment]) {
         for segment in segments {
             switch segment {
-            case .words(let words): text += words
+            case .words(let words): add(words)
             case .gap(let source): fill(source)
             case .number(let source, let style):
-                if let number = number(source) { text += style.text(of: number) }
+                if let number = number(source) { add(style.text(of: number)) }
             case .units(let gap): fill(gap)
             case .short(let source):
-                if let word = word(source) { text += word.shownShort }
+                if let word = word(source) { add(word.shownShort) }
             case .plural(let gap): fill(gap)
             case .select(let gap): fill(gap)
-            case .count: text += count
+            case .count: add(count)
             }
         }
     }
@@ -35,15 +42,15 @@ struct TemplateRenderer {
     private mutating func fill(_ source: ValueSource) {
         guard let word = word(source) else { return }
         switch quoting {
-        case .plain: text += word
-        case .link: text += word.percentEncoded
+        case .plain: add(word)
+        case .link: addPercentEncoded(word)
         }
     }
 
     private mutating func fill(_ gap: Template.UnitsPlaceholder) {
         let amount = number(gap.source, whole: true)
         guard let decimals = decimals(gap), let amount else { return }
-        text += gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest))
+        add(gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest)))
     }
 
     /// Returns the number of decimals.
@@ -117,20 +124,19 @@ extension String {
         else { return self }
         return self[..<start] + "…" + self[end...]
     }
+}
 
-    fileprivate var percentEncoded: String {
-        withBytes { bytes in
-            guard !bytes.allSatisfy(Self.isUnreserved) else { return self }
-            var encoded: [UInt8] = []
-            encoded.reserveCapacity(bytes.count + 32)
-            for byte in bytes {
+extension TemplateRenderer {
+    private mutating func addPercentEncoded(_ text: String) {
+        text.withBytes { letters in
+            guard !letters.allSatisfy(Self.isUnreserved) else { return bytes.append(contentsOf: letters) }
+            for byte in letters {
                 if Self.isUnreserved(byte) {
-                    encoded.append(byte)
+                    bytes.append(byte)
                 } else {
-                    encoded += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
+                    bytes += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
                 }
             }
-            return String(decoding: encoded, as: UTF8.self)
         }
     }
 
