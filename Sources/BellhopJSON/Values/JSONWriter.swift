@@ -170,6 +170,11 @@ package struct JSONBuffer: ~Copyable {
     }
 }
 
+extension JSONObject {
+    /// The canonical JSON text.
+    package var canonicalBytes: [UInt8] { JSONWriter.canonicalBytes(of: .object(self)) }
+}
+
 /// Finds bytes that a JSON string must escape, eight bytes at a time.
 enum EscapeScanner {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
@@ -182,11 +187,9 @@ enum EscapeScanner {
         var index = start
         while index + 8 <= bytes.count {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            // Borrows may cause false hits, so each hit is checked again below.
+            // Borrows may cause false hits, but only above the first one that is right.
             let found = zeros(word ^ (ones &* 0x22)) | zeros(word ^ (ones &* 0x5C)) | ((word &- ones &* 0x20) & ~word)
-            if found & tops != 0, let place = (index..<index + 8).first(where: { mustBeEscaped(bytes[$0]) }) {
-                return place
-            }
+            guard found & tops == 0 else { return index + (found & tops).trailingZeroBitCount / 8 }
             index += 8
         }
         while index < bytes.count, !mustBeEscaped(bytes[index]) { index += 1 }

@@ -22,6 +22,10 @@ public final class Event: Sendable {
     public let expiresAt: Timestamp?
     /// The trace of the event.
     public let traceParent: TraceParent?
+    /// The canonical JSON text of `content.data`; `nil` if that is empty.
+    package let data: [UInt8]?
+    /// The canonical JSON text of `content.metadata`; `nil` if that is empty.
+    package let metadata: [UInt8]?
 
     /// The names of the event, which may have sources other than the body.
     typealias Names = (app: AppID, type: EventType, id: EventID)
@@ -58,6 +62,9 @@ public final class Event: Sendable {
         }
         self.audience = audience
         self.content = content
+        // They are written once: the content's hash covers them, and the tables store them.
+        data = content.data.isEmpty ? nil : content.data.canonicalBytes
+        metadata = content.metadata.isEmpty ? nil : content.metadata.canonicalBytes
         sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? circumstances.time
         traceParent = circumstances.trace
         deliverAt = try reader.timestamp(EventField.deliverAt.rawValue)

@@ -81,7 +81,7 @@ public struct EventContent: Hashable, Sendable {
 }
 
 extension Event {
-    /// Appends the canonical bytes of the event's identity: everything that a user would see or that changes its
+    /// Writes the canonical bytes of the event's identity: everything that a user would see or that changes its
     /// delivery.
     ///
     /// Two events with the same id and different bytes are an `id-conflict`.
@@ -89,16 +89,18 @@ extension Event {
     /// The bytes exclude the sending time, the audience (which is compared per user) and the form of the message. They
     /// are a JSON object with sorted keys. Absent fields are left out, and empty `data` and `metadata` count as absent.
     /// Instants are in microseconds, and numbers keep their spelling (`1` and `1.0` differ).
-    public func contentBytes(into buffer: inout [UInt8]) {
+    ///
+    /// `body` gets the bytes in the buffer in which they were written; they are valid during the call.
+    package func withContentBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         var writer = ContentWriter()
         writer.begin()
         writer.write("body", content.body)
         writer.write("collapseKey", content.collapseKey)
-        writer.write("data", content.data)
+        writer.write("data", json: data)
         writer.write("deliverAt", deliverAt)
         writer.write("expiresAt", expiresAt)
         writer.write("imageUrl", content.imageURL)
-        writer.write("metadata", content.metadata)
+        writer.write("metadata", json: metadata)
         writer.write("noEmail", content.isNeverMailed)
         writer.write("route", content.route)
         writer.write("targetId", content.targetID)
@@ -106,7 +108,7 @@ extension Event {
         writer.write("type", type.text)
         writer.write("venueId", content.venueID)
         writer.end()
-        writer.buffer.withBytes { buffer.append(contentsOf: $0) }
+        return writer.buffer.withBytes(body)
     }
 }
 
@@ -130,10 +132,10 @@ private struct ContentWriter: ~Copyable {
         buffer.append("true" as StaticString)
     }
 
-    mutating func write(_ key: StaticString, _ object: JSONObject) {
-        guard !object.isEmpty else { return }
+    mutating func write(_ key: StaticString, json: [UInt8]?) {
+        guard let json else { return }
         begin(key)
-        buffer.append(object)
+        json.withUnsafeBufferPointer { buffer.append($0) }
     }
 
     mutating func write(_ key: StaticString, _ instant: Timestamp?) {

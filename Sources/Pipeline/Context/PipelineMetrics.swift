@@ -221,11 +221,10 @@ struct DeliveryMetrics: Sendable {
     }
 
     /// Counts settlements, each with the tier in which its resume waits, if any.
-    func count(_ settlements: some Sequence<(Settlement, RetryTier?)>) {
+    func count(_ settlements: some Sequence<(app: AppID, state: DeliveryState, tier: RetryTier?)>) {
         var tally = RunLengthCounter<Word>()
-        for (settlement, tier) in settlements {
-            let app = settlement.key.notification.recipient.app
-            tally.add(Word(app: app, word: settlement.state.rawValue))
+        for (app, state, tier) in settlements {
+            tally.add(Word(app: app, word: state.rawValue))
             if let tier { retries.with(tier.name).increment() }
         }
         for (key, count) in tally.counted() { settled.with(key.app.text, key.word).increment(by: count) }

@@ -28,8 +28,9 @@ struct Settler: Sendable {
 
     private func settleAll(_ dispositions: [Disposition], _ batch: Batch) async {
         context.metrics.deliveries.repeats.increment(by: dispositions.count(where: \.isRepeat))
-        let kept = dispositions.filter { $0.loss == nil }
-        if kept.count < dispositions.count { deadLetter(dispositions.filter { $0.loss != nil }, batch) }
+        let lost = dispositions.filter { $0.loss != nil }
+        let kept = lost.isEmpty ? dispositions : dispositions.filter { $0.loss == nil }
+        if !lost.isEmpty { deadLetter(lost, batch) }
         for part in Self.parts(of: kept) { await settleKept(Array(part), batch) }
     }
 
@@ -142,7 +143,9 @@ struct Settler: Sendable {
     private func followUp(_ settled: [Disposition], _ batch: Batch) async {
         guard !settled.isEmpty else { return }
         outlets.note(settled.compactMap(\.settlement.backlog))
-        context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
+        context.metrics.deliveries.count(
+            settled.lazy.map { ($0.settlement.key.notification.recipient.app, $0.settlement.state, $0.tier) }
+        )
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))
         let unnamed = await bringBack(Self.resumes(of: settled), batch)

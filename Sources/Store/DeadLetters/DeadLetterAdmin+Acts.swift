@@ -79,7 +79,7 @@ extension DeadLetterAdmin {
         let agreedTo = piece.bind(.integer(Int64(agreed)))
         let name = piece.bind(.text(`operator`.name))
         let because = piece.bind(.text(`operator`.because))
-        let kept = piece.bind(.json(filter.json.jsonBytes))
+        let kept = piece.bind(.json(filter.json.canonicalBytes))
         let sql = """
             WITH chosen AS MATERIALIZED (\(piece.sql)), size AS (SELECT count(*) AS items FROM chosen),
             changed AS (
@@ -118,7 +118,7 @@ extension DeadLetterAdmin {
         _ = try await pool.run(
             Self.addAudit,
             [
-                .text(`operator`.name), .text(act), .json(filter.json.jsonBytes), .integer(Int64(items)),
+                .text(`operator`.name), .text(act), .json(filter.json.canonicalBytes), .integer(Int64(items)),
                 .text(`operator`.because),
             ]
         )

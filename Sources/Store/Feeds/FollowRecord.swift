@@ -134,7 +134,7 @@ extension FollowRecord {
         for (device, part) in parts.sorted(by: { $0.key < $1.key }) {
             object[device] = [.number(JSONNumber(part.saidAt.microseconds)), .bool(part.follows)]
         }
-        return object.jsonBytes
+        return object.canonicalBytes
     }
 
     /// JSON text; `nil` if all devices follow.

@@ -35,7 +35,7 @@ enum RecipientFeed {
             preferences,
             UserUpdate.who(documents) + [
                 // The JSON value null stands for "cleared": the catalogue's defaults are in effect again.
-                .jsonArray(documents.map { $0.content.preferences.value?.jsonBytes ?? Array("null".utf8) })
+                .jsonArray(documents.map { $0.content.preferences.value?.canonicalBytes ?? Array("null".utf8) })
             ]
         )
     }

@@ -27,7 +27,7 @@ enum SubscriptionFeed {
             update,
             Array(who.prefix(3)) + [
                 token, platform, provider,
-                .jsonArray(words.map { $0.content.subscription.value?.jsonBytes }),
+                .jsonArray(words.map { $0.content.subscription.value?.canonicalBytes }),
                 .booleanArray(words.map(\.content.subscription.isGiven)),
                 .textArray(words.map { $0.content.permission.value?.rawValue }),
                 .booleanArray(words.map(\.content.permission.isGiven)),

@@ -37,8 +37,8 @@ package final class NotificationText: Sendable {
         self.event = event
         reroutedFrom = rendered.reroutedFrom
         self.contentHash = contentHash
-        data = content.data.isEmpty ? nil : content.data.jsonBytes
-        metadata = content.extras.metadata.isEmpty ? nil : content.extras.metadata.jsonBytes
+        data = event.data
+        metadata = event.metadata
         extras = content.extras.json
         saidAt = event.sentAt
         let texts = content.title.utf8.count + content.body.utf8.count + (content.link?.byteCount ?? 0)
@@ -86,9 +86,4 @@ package struct InboxRecord: Sendable {
 
 extension DeepLink {
     fileprivate var byteCount: Int { web.utf8.count + mobile.utf8.count + (scheme?.utf8.count ?? 0) }
-}
-
-extension JSONObject {
-    /// The canonical JSON text, as stored.
-    var jsonBytes: [UInt8] { JSONWriter.canonicalBytes(of: .object(self)) }
 }

@@ -77,7 +77,7 @@ package struct NotificationExtras: Hashable, Sendable {
         object[Key.noEmail] = isNeverMailed ? .bool(true) : nil
         object[Key.traceParent] = (trace?.text).map(JSONValue.string)
         object[Key.traceState] = (trace?.state).map(JSONValue.string)
-        return object.jsonBytes
+        return object.canonicalBytes
     }
 
     private static func text(_ value: JSONValue?) -> String? {

@@ -49,11 +49,15 @@ extension DeliveryKey {
     ///
     /// The users' numbers must come from the history of the querying session.
     static func ledgerParameters(_ keys: some Collection<DeliveryKey>) -> [Parameter] {
-        [
-            .integerArray(keys.map(\.notification.recipient.number?.value)),
-            .integerArray(keys.map(\.notification.notification.number)),
-            .integerArray(keys.map { TargetNumber.number(of: $0.target) }),
-        ]
+        var people = ArrayParameter(.bigint, expecting: keys.count)
+        var notifications = ArrayParameter(.bigint, expecting: keys.count)
+        var targets = ArrayParameter(.bigint, expecting: keys.count)
+        for key in keys {
+            people.append(key.notification.recipient.number?.value)
+            notifications.append(key.notification.notification.number)
+            targets.append(TargetNumber.number(of: key.target))
+        }
+        return [.column(people), .column(notifications), .column(targets)]
     }
 
     /// Creates a key from a target's number.

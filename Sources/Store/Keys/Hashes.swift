@@ -8,10 +8,7 @@ package struct ContentHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
     package init(of event: Event) {
-        var content: [UInt8] = []
-        content.reserveCapacity(512)
-        event.contentBytes(into: &content)
-        bytes = SHA256.digest(of: content).prefix(16)
+        bytes = event.withContentBytes { SHA256.digest(of: UnsafeRawBufferPointer($0)).prefix(16) }
     }
 
     /// Creates a hash from its stored bytes.

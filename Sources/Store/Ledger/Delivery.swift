@@ -89,7 +89,7 @@ extension Wait {
         var object: JSONObject = ["until": .string(until.description)]
         if reason == .digest { object[Self.slotKey] = .string(until.description) }
         if reason == .burst { object[Self.burstKey] = .bool(true) }
-        return object.jsonBytes
+        return object.canonicalBytes
     }
 
     /// The member that marks a wait for the end of a burst.

@@ -63,7 +63,7 @@ extension DeadLetterAdmin {
     private static func filter(_ ids: [String]) -> [UInt8] {
         var filter = DeadLetterFilter()
         filter.ids = ids
-        return filter.json.jsonBytes
+        return filter.json.canonicalBytes
     }
 
     private static let resolveOriginals = Statement(

@@ -87,7 +87,7 @@ package struct ReplayAdmin: Sendable {
         let agreedTo = piece.bind(.integer(Int64(agreed)))
         let name = piece.bind(.text(`operator`.name))
         let because = piece.bind(.text(`operator`.because))
-        let filter = piece.bind(.json(order.filter.json.jsonBytes))
+        let filter = piece.bind(.json(order.filter.json.canonicalBytes))
         let rate = piece.bind(order.pace.rate.map { .integer(Int64($0)) } ?? .null)
         let ramp = piece.bind(order.pace.isRamped ? .integer(1) : .null)
         let share = piece.bind(.integer(Int64(order.pace.pauseShare)))

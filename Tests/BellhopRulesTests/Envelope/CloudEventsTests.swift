@@ -36,9 +36,7 @@ struct CloudEventsTests {
     @Test("the three forms of one event have the same content bytes")
     func sameContent() throws {
         func content(_ envelope: InboundEnvelope) throws -> [UInt8] {
-            var bytes: [UInt8] = []
-            try SampleMessages.event(envelope).contentBytes(into: &bytes)
-            return bytes
+            try SampleMessages.event(envelope).withContentBytes { Array($0) }
         }
         var plain = Self.data
         plain["id"] = "https://auth.getdrop.no/7"

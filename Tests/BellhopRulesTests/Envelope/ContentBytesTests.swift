@@ -4,9 +4,8 @@ import Testing
 @Suite("Content bytes")
 struct ContentBytesTests {
     private func bytes(_ changes: KeyValuePairs<String, JSONValue?>) throws -> String {
-        var bytes: [UInt8] = []
-        try SampleMessages.event(SampleMessages.envelope(SampleMessages.changed(changes))).contentBytes(into: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        let event = try SampleMessages.event(SampleMessages.envelope(SampleMessages.changed(changes)))
+        return event.withContentBytes { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test("the form is fixed, because hashes of it are stored for years")
@@ -23,15 +22,6 @@ struct ContentBytesTests {
             """
         #expect(all == expected)
         #expect(try bytes(["title": nil]) == #"{"type":"security"}"#)
-    }
-
-    @Test("content bytes are appended to existing bytes")
-    func appends() throws {
-        var bytes: [UInt8] = Array("x".utf8)
-        try SampleMessages.event(SampleMessages.envelope(SampleMessages.changed(["title": nil]))).contentBytes(
-            into: &bytes
-        )
-        #expect(String(decoding: bytes, as: UTF8.self) == #"x{"type":"security"}"#)
     }
 
     @Test("time of sending, audience, spelling of absence and unknown fields do not change the content")

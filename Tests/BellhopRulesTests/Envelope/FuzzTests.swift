@@ -23,8 +23,7 @@ struct FuzzTests {
             #expect(rejection.pointer.text.utf8.count <= 255)
             #expect(!rejection.pointer.text.utf8.contains(0))
         case .success(.event(let event)):
-            var bytes: [UInt8] = []
-            event.contentBytes(into: &bytes)
+            let bytes = event.withContentBytes { Array($0) }
             let limits = JSONParser.Limits(bytes: .max, depth: 64)
             #expect(JSONParser(limits: limits).parse(bytes).failure == nil)
             #expect(!bytes.contains(0))
