@@ -95,7 +95,7 @@ struct SettingsRouteTests {
             let first = try await api.call("PATCH", "/api/preferences", hours)
             #expect(first.status == 200)
             #expect(first["quietHours"] == ["enabled": true, "startHour": 22, "endHour": 23])
-            let types = ["transaction_complete", "qr_payment", "security", "rate_update", "system", "promotional"]
+            let types = ["transaction_complete", "qr_payment", "rate_update", "system", "promotional"]
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for type in types {
                     let isOn = type == "promotional"
@@ -109,7 +109,7 @@ struct SettingsRouteTests {
             }
             let all = try await api.call("GET", "/api/preferences")
             let toggles = types.map { all["eventToggles"]?[$0] }
-            #expect(toggles == [false, false, false, false, false, true])
+            #expect(toggles == [false, false, false, false, true])
             #expect(all["enabled"] == true && all["quietHours"] == first["quietHours"])
         }
     }

@@ -103,6 +103,13 @@ class SettingsView {
     );
   }
 
+  /** A switch that is always on. */
+  locked(name, label) {
+    const row = this.toggle(name, label, this.facts.words.locked, true, () => {});
+    row.querySelector("input").disabled = true;
+    return row;
+  }
+
   master(page) {
     const { words, preferences } = this.facts;
     const label = page.master.label ?? words.master;
@@ -112,10 +119,12 @@ class SettingsView {
 
   fillKinds(catalog, preferences) {
     const rows = catalog.types
-      .filter((type) => !type.mandatory && Object.hasOwn(preferences.eventToggles, type.type))
+      .filter((type) => type.mandatory || Object.hasOwn(preferences.eventToggles, type.type))
       .map((type) => {
-        const isOn = preferences.eventToggles[type.type];
-        return this.toggle(`type-${type.type}`, type.label ?? type.type, null, isOn, (wanted) =>
+        const name = `type-${type.type}`;
+        const label = type.label ?? type.type;
+        if (type.mandatory) return this.locked(name, label);
+        return this.toggle(name, label, null, preferences.eventToggles[type.type], (wanted) =>
           this.change({ eventToggles: { [type.type]: wanted } })
         );
       });
