@@ -128,7 +128,7 @@ show_samples() {
         where n.event_id like 'sample-_'
         group by n.app, n.user_id, n.id, n.type, n.title, n.event_id
         order by array_position('{$order}'::text[], n.app), n.user_id, n.event_id"
-    sample_query "select '  ' || rpad(f.app, 8) || rpad(coalesce(f.topic, 'everyone'), 28)
+    sample_query "select '  ' || rpad(f.app, 8) || rpad(coalesce(regexp_replace(f.topic, '^(.{25}).{2,}', '\1…'), 'everyone'), 28)
             || 'one event to ' || f.users || ' users, ' || f.state || '; bellhop fanouts shows more'
         from NAMESPACE.fanouts f where f.event_id like 'sample-_' order by f.number"
     sample_query "select '  ' || rpad(app, 8) || rpad(user_id, 6) || 'reminder at ' || local_time || ', next on '

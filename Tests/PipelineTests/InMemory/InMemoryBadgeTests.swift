@@ -1,6 +1,7 @@
 import BellhopRules
 import IntegrationSupport
 import Push
+import Store
 import Testing
 
 @testable import Pipeline
