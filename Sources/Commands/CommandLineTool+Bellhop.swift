@@ -17,7 +17,8 @@ extension CommandLineTool {
 
     private static let running: [any Command.Type] = [
         UpCommand.self, MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self,
-        SchedulerCommand.self, APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self,
+        SchedulerCommand.self, APICommand.self, ConsoleCommand.self, RelayCommand.self, StatusCommand.self,
+        PublishCommand.self,
         ValidateCommand.self, CheckConfigCommand.self,
     ]
 
