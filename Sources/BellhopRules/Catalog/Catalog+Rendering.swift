@@ -5,7 +5,7 @@ public struct RenderedContent: Hashable, Sendable {
     /// The body; may be empty.
     public let body: String
     /// The target of a tap; `nil` if neither the event nor the catalogue defines one.
-    public let link: DeepLink?
+    public package(set) var link: DeepLink?
     /// The outdated route, as the catalogue writes it, if the event named that route or one below it.
     ///
     /// Such events are counted until producers no longer send them.

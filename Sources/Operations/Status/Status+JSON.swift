@@ -39,7 +39,18 @@ extension Status {
             ("deadLetterQueue", queue(.dead).map { json($0) } ?? .null),
             ("replayQueue", queue(.replay).map { json($0) } ?? .null),
             ("receiptQueue", queue(.receipts).map { json($0) } ?? .null),
+            ("outbox", outboxJSON),
         ]
+    }
+
+    private var outboxJSON: JSONValue {
+        guard let outbox else { return .null }
+        let lag = outbox.value
+        return .members([
+            ("reached", .bool(lag != nil)), ("error", .optional(outbox.obstacle)),
+            ("rows", .optional(lag?.rows)), ("rowsIsCapped", lag.map { .bool($0.isCapped) } ?? .null),
+            ("oldestAgeSeconds", .optional(lag.map { Int($0.oldestAge) })),
+        ])
     }
 
     private func tables(_ store: StoreStatus?) -> [(String, JSONValue)] {

@@ -35,14 +35,15 @@ struct RoleProcess: Sendable {
     /// Creates the parts of a role.
     ///
     /// `size` limits the connections to the database. `number` is the process's number among several, and every log
-    /// line contains it.
+    /// line contains it. `foreign` is a pool of another database than Bellhop's.
     init(
         _ setup: CommandContext,
         role: String,
         rights: DatabaseRole = .worker,
         connections size: Int,
         patience: Duration = .seconds(30),
-        number: Int? = nil
+        number: Int? = nil,
+        foreign: PoolOptions? = nil
     ) throws {
         self.setup = setup
         self.role = role
@@ -50,13 +51,10 @@ struct RoleProcess: Sendable {
         logger = number.map { log.with(["worker": .integer($0)]) } ?? log
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
-        pool = try setup.pool(
-            as: rights,
-            name: role,
-            size: size,
-            patience: patience,
-            observer: DatabaseHealth(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
-        )
+        var options = try foreign ?? setup.poolOptions(as: rights, name: role, size: size)
+        options.statementTimeout = patience
+        options.observer = DatabaseHealth(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
+        pool = PostgresPool(options)
         clocks = ClockWatch(pool: pool, time: time, logger: logger, metrics: metrics)
         var identity = Heartbeat.Identity(
             id: String(UInt64.random(in: .min ... .max), radix: 36),

@@ -98,6 +98,8 @@ struct StatementCoverage {
     private func notifications() async throws {
         let inbox = WorkerStore(pool: pool)
         let ledger = WorkerStore(pool: pool, lease: .zero)
+        let history = try servers.records(id: "history\(round)", users: users, title: "Hei")
+        _ = try await inbox.importHistory(history.map { record in HistoricNotification(record, readAt: nil) })
         let records = try servers.records(id: "tour\(round)", users: users, title: "Hei").map { record in
             var record = record
             record.deliveries = [.sending(to: "sub_0000000000000001")]
