@@ -84,8 +84,8 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "HTTPServer", "Store", "Push", "Postgres", "Tracing", "Cryptography", "Settings", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "HTTPServer", "HTTPTransfer", "Store", "Push", "Postgres", "Tracing", "Cryptography", "Settings",
+                "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ],
             resources: [.embedInCode("WebAssets/assets")],
             swiftSettings: settings
@@ -202,8 +202,8 @@ let package = Package(
         tests(
             of: "API",
             [
-                "IntegrationSupport", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Tracing", "Compression",
-                "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "IntegrationSupport", "HTTPServer", "HTTPTransfer", "Postgres", "Store", "Pipeline", "Push", "Sandbox",
+                "Tracing", "Compression", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

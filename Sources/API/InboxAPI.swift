@@ -11,22 +11,23 @@ import Store
 package struct InboxAPI: Sendable {
     /// The rules by which calls are admitted.
     package struct AccessPolicy: Sendable {
-        package var verifier: TokenVerifier
-        package var keys: @Sendable () -> TokenKeySet
+        package var issuers: @Sendable () -> TrustedIssuers
+        /// Receives each token whose key is unknown.
+        package var noteUnknownKey: @Sendable (String) -> Void
         package var origins: [WebOrigin]
         package var rates: CallRates
         /// Proxies whose statement about a caller's address is trusted.
         package var proxies: [AddressRange]
 
         package init(
-            verifier: TokenVerifier,
-            keys: @escaping @Sendable () -> TokenKeySet,
+            issuers: @escaping @Sendable () -> TrustedIssuers,
+            noteUnknownKey: @escaping @Sendable (String) -> Void = { _ in },
             origins: [WebOrigin] = [],
             rates: CallRates = .usual,
             proxies: [AddressRange] = []
         ) {
-            self.verifier = verifier
-            self.keys = keys
+            self.issuers = issuers
+            self.noteUnknownKey = noteUnknownKey
             self.origins = origins
             self.rates = rates
             self.proxies = proxies
@@ -215,9 +216,8 @@ package struct InboxAPI: Sendable {
                     reader: caller.reader,
                     catalog: caller.catalog,
                     now: caller.now,
-                    until: caller.signedIn.until,
+                    signedIn: caller.signedIn,
                     keys: caller.keys,
-                    issuedAt: caller.signedIn.issuedAt,
                     tools: tools
                 )
             )
@@ -228,7 +228,7 @@ package struct InboxAPI: Sendable {
     private struct Caller {
         let signedIn: AuthenticatedUser
         let catalog: Catalog
-        let keys: TokenKeySet.Mark
+        let keys: TrustedIssuers.Mark
         let now: Timestamp
 
         var reader: UserKey { UserKey(app: signedIn.app, user: signedIn.user) }
@@ -236,16 +236,18 @@ package struct InboxAPI: Sendable {
 
     private func verified(_ request: HTTPRequest) -> Result<Caller, APIError> {
         let now = tools.now
-        let keys = admission.keys()
-        switch bearer(request).flatMap({ memory.check($0, with: keys, at: now, by: admission.verifier) }) {
+        let issuers = admission.issuers()
+        let token = bearer(request)
+        switch token.flatMap({ memory.check($0, with: issuers, at: now) }) {
         case .success(let signedIn):
             guard let catalog = tools.catalogs.current[signedIn.app] else {
                 return .failure(APIError(403, "unknown-app", "no catalogue describes the app of the token"))
             }
-            return .success(Caller(signedIn: signedIn, catalog: catalog, keys: keys.mark, now: now))
+            return .success(Caller(signedIn: signedIn, catalog: catalog, keys: issuers.mark, now: now))
         case .failure(let fault):
             metrics.refused(fault)
-            return .failure(.unauthorized)
+            if fault == .key, case .success(let token) = token { admission.noteUnknownKey(token) }
+            return .failure(fault == .unavailable ? .keysUnavailable : .unauthorized)
         }
     }
 

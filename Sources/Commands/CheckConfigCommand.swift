@@ -35,6 +35,7 @@ enum CheckConfigCommand: Command {
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
             "follows:    \(files.followsInWords)",
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
+            "sign-in:    \(files.signInInWords)",
             "traces:     \(files.tracesInWords)",
             "operators:  \(files.operatorsInWords)",
         ]
@@ -122,9 +123,23 @@ enum CheckConfigCommand: Command {
             ("anyTopicApps", .array(files.anyTopicApps.map { .string($0) })),
             ("pushedApps", .array(files.pushedApps.map { .string($0.text) })),
             ("tokenKeys", files.tokenKeys.map { .int($0.count) } ?? .null),
+            ("signIn", .array(files.signIn.map(\.json))),
             ("traces", .optional(files.traces)),
             ("operators", files.operators.map { .int($0.operators.count) } ?? .null),
             ("warnings", .array(warnings.map { .string($0) })),
+        ])
+    }
+}
+
+extension ConfiguredIssuer {
+    /// The issuer for programs.
+    fileprivate var json: JSONValue {
+        let url: String? = if case .remote(let source) = keys { source.url } else { nil }
+        return .members([
+            ("issuer", .optional(rules.issuer)), ("audience", .array(rules.audiences.map { .string($0) })),
+            ("app", .optional(rules.app?.text)), ("user", .string(rules.user.text)),
+            ("appClaim", .string(rules.appClaim.text)), ("leeway", .string(rules.leeway.shortText)),
+            ("keysFrom", .optional(url)),
         ])
     }
 }
@@ -137,6 +152,8 @@ private struct Files {
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
     let tokenKeys: TokenKeySet?
+    /// The issuers of the file of issuers.
+    let signIn: [ConfiguredIssuer]
     /// The destination of spans.
     let traces: String?
     let operators: OperatorFile?
@@ -153,6 +170,7 @@ private struct Files {
         catalogs = attempt { try setup.configuration.catalogs.map { _ in try setup.catalogs() } }
         providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         tokenKeys = attempt { try setup.configuration.jwtKeys.map { try TokenKeySet.read(file: $0).get() } }
+        signIn = attempt { try setup.configuration.signIn.map { try SignInConfiguration.issuers(of: $0).get() } } ?? []
         traces = attempt { try TracingSettings.read(setup.environment)?.place }
         operators = attempt { try setup.configuration.operators.map { try OperatorFile.read(file: $0).get() } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
@@ -188,11 +206,34 @@ private struct Files {
     /// Warnings of keys that name no apps, if there are several apps.
     ///
     /// The owner of such a key can sign in as any user of every app.
-    var warnings: [String] {
+    private var keyWarnings: [String] {
         guard let unbound = tokenKeys?.unbound, !unbound.isEmpty, (catalogs?.catalogs.count ?? 0) > 1 else { return [] }
         let keys = unbound.prefix(5).joined(separator: ", ") + (unbound.count > 5 ? ", …" : "")
         let name = Setting.jwtKeys.environmentName
         return ["\(name) has keys that may sign for the users of every app (\(keys)): add \"apps\" to each of them"]
+    }
+
+    /// Warnings of issuers that may sign in users of every app, or users of an app without a catalogue.
+    private var issuerWarnings: [String] {
+        let apps = (catalogs?.catalogs ?? []).map(\.app)
+        let name = Setting.signIn.environmentName
+        return signIn.compactMap { issuer in
+            let issuerName = issuer.rules.issuer ?? ""
+            if let app = issuer.rules.app {
+                guard catalogs != nil, !apps.contains(app) else { return nil }
+                return "\(name) names \(app) for \(issuerName), which no catalogue describes: its users get 403"
+            }
+            guard apps.count > 1 else { return nil }
+            return "\(name): \(issuerName) may sign in the users of every app: add \"app\" to it"
+        }
+    }
+
+    var warnings: [String] { keyWarnings + issuerWarnings }
+
+    var signInInWords: String {
+        signIn.isEmpty
+            ? "no file of issuers (\(Setting.signIn.environmentName))"
+            : signIn.map(\.summary).joined(separator: "\n            ")
     }
 
     /// The apps whose users may follow every topic.
@@ -211,7 +252,8 @@ private struct Files {
 
     var tokenKeysInWords: String {
         guard let tokenKeys else {
-            return "none configured (\(Setting.jwtKeys.environmentName)); no inbox API starts without"
+            let name = Setting.jwtKeys.environmentName
+            return "none configured (\(name))" + (signIn.isEmpty ? "; no inbox API starts without" : "")
         }
         return "\(tokenKeys.count) \(tokenKeys.count == 1 ? "key" : "keys")"
     }

@@ -32,7 +32,7 @@ enum UpCommand: Command {
         var crew = try Crew(call, logger: logger)
         try crew.add(workers: workers, for: Lane.allCases, metricsFrom: configuration.metricsListen)
         crew.add(SchedulerCommand.self, as: "scheduler")
-        if configuration.jwtKeys != nil {
+        if configuration.hasSignIn {
             crew.add(APICommand.self, as: "inbox API")
         } else {
             logger.notice("no inbox API: no token keys are configured", missing(.jwtKeys))

@@ -19,13 +19,18 @@ package enum APICommand: Command {
 
     package static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let setup = try call.setup(requiring: [.databaseURL, .catalogs, .jwtKeys])
+        let setup = try call.setupWithSignIn(requiring: [.databaseURL, .catalogs])
         // Opened before the key set is read for the first time, so that no signal arrives before its handler.
         let hangups = ProcessSignal.arrivals(of: [.hangup])
         let process = try RoleProcess(setup, role: name, rights: .api, connections: 16)
         let catalogs = try setup.catalogs()
         let secrets = try setup.configuration.providers.map { try ProviderConfiguration.readForClients(file: $0) }
-        let keys = try setup.tokenKeys(signals: hangups, process)
+        let keys = try KeySetProvider(
+            SignInConfiguration(setup.configuration),
+            signals: hangups,
+            logger: process.logger,
+            metrics: process.metrics
+        )
         try await setup.expectSchema(zones: process.zones, pool: process.pool)
         try await process.warnOfLocks()
         return try await serve(
@@ -59,8 +64,8 @@ package enum APICommand: Command {
         )
         tools.tracer = process.tracer
         let admission = InboxAPI.AccessPolicy(
-            verifier: TokenVerifier(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
-            keys: { keys.current },
+            issuers: { keys.current },
+            noteUnknownKey: keys.noteUnknownKey(of:),
             origins: configuration.apiOrigins,
             rates: configuration.apiRate,
             proxies: configuration.apiProxies
@@ -115,23 +120,12 @@ extension RoleProcess {
             users: users,
             book: ListenerStore(pool: pool, namespace: setup.configuration.namespace),
             catalogs: catalogs,
-            keys: { keys.current },
+            issuers: { keys.current },
             herald: herald,
             time: time,
             logger: logger.labelled("live")
         )
         let limits = LiveLimits(connections: setup.configuration.apiConnections.total)
         return LiveHub(here, listener: listener, limits: limits, metrics: metrics)
-    }
-}
-
-extension CommandContext {
-    /// Makes the token key set, which follows changes of its file.
-    fileprivate func tokenKeys(
-        signals: AsyncStream<ProcessSignal>,
-        _ process: RoleProcess
-    ) throws -> KeySetProvider {
-        guard let file = configuration.jwtKeys else { throw Self.missing(.jwtKeys) }
-        return try KeySetProvider(file: file, signals: signals, logger: process.logger, metrics: process.metrics)
     }
 }

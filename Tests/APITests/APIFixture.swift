@@ -29,6 +29,7 @@ struct APIFixture: Sendable {
         tracer: Tracer? = nil,
         catalogs: CatalogSet? = nil,
         endpointHosts: [AppID: PushServiceHosts] = [:],
+        providers: [AppID: Set<PushProvider>] = [:],
         _ body: (APIFixture) async throws -> Value
     ) async throws -> Value {
         var setting = InboxCaller.Setting()
@@ -36,6 +37,7 @@ struct APIFixture: Sendable {
         setting.origins = origins
         setting.secrets = try secrets()
         setting.secrets.endpointHosts = endpointHosts
+        setting.secrets.providers = providers
         setting.limits = limits
         setting.time = time
         setting.tracer = tracer

@@ -107,6 +107,46 @@ struct CheckConfigTests {
         }
     }
 
+    @Test("the issuers of a file are listed, with a warning for each that may sign in users of every app")
+    func issuers() async throws {
+        try await CommandFolder.with { folder in
+            let file = folder.appendingPathComponent("sign-in.json5")
+            let text = """
+                {issuers: [
+                    {issuer: "https://a.example", audience: "x", keys: "https://a.example/keys", app: "padel"},
+                    {issuer: "https://b.example", audience: "x", keys: "https://b.example/keys"},
+                    {issuer: "https://c.example", audience: "x", keys: "https://c.example/keys", app: "nosuch"},
+                ]}
+                """
+            try Data(text.utf8).write(to: file)
+            let prompt = Prompt().with("BELLHOP_SIGN_IN", file.path)
+                .with("BELLHOP_CATALOGS", Checkout.file("deploy/catalogs").path)
+            let answer = await prompt.run("check-config")
+            #expect(answer.code == .done)
+            #expect(answer.output.contains("https://a.example for padel, keys from https://a.example/keys"))
+            #expect(!answer.output.contains("no inbox API starts without"))
+            let warnings = answer.output.split(separator: "\n").filter { $0.hasPrefix("warning:") }
+            let isOfFirst = warnings.contains { $0.contains("a.example") }
+            #expect(warnings.count == 2 && !isOfFirst, "\(warnings)")
+            let json = await prompt.run("check-config", "--json")
+            #expect(json.output.contains(#""audience":["x"],"app":"padel","user":"/sub","appClaim":"/app""#))
+        }
+    }
+
+    @Test("faults of the file of issuers are reported with those of the settings")
+    func issuerFaults() async throws {
+        try await CommandFolder.with { folder in
+            let file = folder.appendingPathComponent("sign-in.json5")
+            try Data("{issuers: [{issuer: \"x\", audience: 7, keys: \"http://a.example\"}]}".utf8).write(to: file)
+            let prompt = Prompt(environment: ["BELLHOP_RETRY_LIMIT": "0", "BELLHOP_SIGN_IN": file.path])
+            let answer = await prompt.run("check-config")
+            #expect(answer.code == .configuration)
+            for word in ["BELLHOP_RETRY_LIMIT", "/issuers/0/audience", "/issuers/0/keys"] {
+                #expect(answer.complaints.contains(word))
+            }
+        }
+    }
+
     @Test("a lease shorter than twice the longest request gets a warning", arguments: [("20s", true), ("60s", false)])
     func shortLease(_ lease: String, _ warns: Bool) async throws {
         try await CommandFolder.with { folder in

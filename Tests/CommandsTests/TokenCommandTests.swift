@@ -26,7 +26,9 @@ struct TokenCommandTests {
             let keys = try TokenKeySet.read(file: set).get()
             let now = Timestamp(clamping: SystemTime().now().microseconds)
             let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
-            let signedIn = try TokenVerifier(audience: "inbox", issuer: "me").check(token, with: keys, at: now).get()
+            var rules = TokenRules(issuer: "me", audiences: ["inbox"])
+            rules.leeway = .zero
+            let signedIn = try TrustedIssuers([.init(rules, keys: keys)]).check(token, at: now).get()
             #expect(signedIn.app.text == "drop" && signedIn.user.text == "ada")
             #expect(
                 String(decoding: try Data(contentsOf: URL(fileURLWithPath: set)), as: UTF8.self).contains("\"d\"")

@@ -26,13 +26,13 @@ package struct InboxCaller: Sendable {
 
     /// The active key set.
     private final class KeyRing: Sendable {
-        private let held: Mutex<TokenKeySet>
+        private let held: Mutex<TrustedIssuers>
 
-        init(_ set: TokenKeySet) {
+        init(_ set: TrustedIssuers) {
             held = Mutex(set)
         }
 
-        var current: TokenKeySet {
+        var current: TrustedIssuers {
             get { held.withLock { $0 } }
             set { held.withLock { $0 = newValue } }
         }
@@ -86,7 +86,7 @@ package struct InboxCaller: Sendable {
         issuer = try TokenIssuer(key: .generateP256())
         metrics = MetricsRegistry()
         users = UserStore(pool: pool)
-        let keys = KeyRing(try TokenKeySet.read(issuer.keySet, file: "test").get())
+        let keys = KeyRing(try Self.trusting(issuer))
         self.keys = keys
         let catalogs = CatalogSource(servers.catalogs)
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
@@ -96,7 +96,7 @@ package struct InboxCaller: Sendable {
             users: users,
             book: book,
             catalogs: catalogs,
-            keys: { keys.current },
+            issuers: { keys.current },
             herald: herald,
             time: setting.time,
             logger: logger
@@ -114,8 +114,7 @@ package struct InboxCaller: Sendable {
         )
         tools.tracer = setting.tracer
         let admission = InboxAPI.AccessPolicy(
-            verifier: TokenVerifier(audience: "bellhop"),
-            keys: { keys.current },
+            issuers: { keys.current },
             origins: setting.origins.compactMap(WebOrigin.init),
             rates: setting.rates
         )
@@ -124,7 +123,12 @@ package struct InboxCaller: Sendable {
 
     /// Activates a newly read key set with the same keys.
     package func renewKeys() throws {
-        keys.current = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        keys.current = try Self.trusting(issuer)
+    }
+
+    private static func trusting(_ issuer: TokenIssuer) throws -> TrustedIssuers {
+        let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        return TrustedIssuers([.init(TokenRules(audiences: ["bellhop"]), keys: keys)])
     }
 
     /// Closes the pool, which simulates an unavailable database.

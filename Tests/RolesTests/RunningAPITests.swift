@@ -45,6 +45,35 @@ struct RunningAPITests {
         }
     }
 
+    @Test("a file of issuers takes the place of a key set, and is read again after a change")
+    func issuers() async throws {
+        try await ServerFixture.withSchema(catalogs: try ServerFixture.shipped()) { servers in
+            try await CommandFolder.with { folder in
+                let file = folder.appendingPathComponent("sign-in.json5")
+                func write(app: String) throws {
+                    let entry = #"{issuer: "https://id.example", audience: "club", keys: "set", app: "\#(app)"}"#
+                    try Data("{issuers: [\(entry)]}".utf8).write(to: file)
+                }
+                try write(app: "drop")
+                let settings = [
+                    "BELLHOP_JWT_KEYS": "", "BELLHOP_SIGN_IN": file.path, "BELLHOP_JWT_AUDIENCE": "club",
+                    "BELLHOP_JWT_ISSUER": "https://id.example",
+                ]
+                let api = try await RunningAPI(on: servers, in: folder, with: settings)
+                let token = await api.token()
+                let first = try await RunningAPI.get("\(api.address)/api/settings", token)
+                #expect(first == 200)
+                try write(app: "padel")
+                api.child.hangUp()
+                try await eventually("the token of another app is refused") {
+                    try await RunningAPI.get("\(api.address)/api/settings", token) == 401
+                }
+                let ending = await api.end()
+                #expect(ending == .exited(0))
+            }
+        }
+    }
+
     @Test("an open stream shows another process's announcement and ends when the process drains")
     func live() async throws {
         try await ServerFixture.withSchema(catalogs: try ServerFixture.shipped()) { servers in

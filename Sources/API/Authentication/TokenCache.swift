@@ -11,7 +11,7 @@ import Synchronization
 /// expiry is checked at each call.
 package final class TokenCache: Sendable {
     private struct State {
-        var keys: TokenKeySet.Mark?
+        var keys: TrustedIssuers.Mark?
         /// Recently accepted users, by the hash of the token.
         var recent: [Digest: AuthenticatedUser] = [:]
         /// The previous generation.
@@ -33,20 +33,19 @@ package final class TokenCache: Sendable {
     /// A token that is not cached is checked.
     package func check(
         _ token: String,
-        with keys: TokenKeySet,
-        at now: Timestamp,
-        by verifier: TokenVerifier
+        with issuers: TrustedIssuers,
+        at now: Timestamp
     ) -> Result<AuthenticatedUser, TokenError> {
         let hash = SHA256.digest(of: Array(token.utf8))
-        if let known = find(hash, of: keys.mark) {
+        if let known = find(hash, of: issuers.mark) {
             return now < known.until ? .success(known) : .failure(.expired)
         }
-        let found = verifier.check(token, with: keys, at: now)
-        if case .success(let signedIn) = found { keep(signedIn, hash, of: keys.mark) }
+        let found = issuers.check(token, at: now)
+        if case .success(let signedIn) = found { keep(signedIn, hash, of: issuers.mark) }
         return found
     }
 
-    private func find(_ hash: Digest, of keys: TokenKeySet.Mark) -> AuthenticatedUser? {
+    private func find(_ hash: Digest, of keys: TrustedIssuers.Mark) -> AuthenticatedUser? {
         state.withLock { state in
             guard state.keys === keys else { return nil }
             if let known = state.recent[hash] { return known }
@@ -56,7 +55,7 @@ package final class TokenCache: Sendable {
         }
     }
 
-    private func keep(_ signedIn: AuthenticatedUser, _ hash: Digest, of keys: TokenKeySet.Mark) {
+    private func keep(_ signedIn: AuthenticatedUser, _ hash: Digest, of keys: TrustedIssuers.Mark) {
         state.withLock { state in
             if state.keys !== keys { state = State(keys: keys) }
             add(signedIn, hash, to: &state)

@@ -21,13 +21,9 @@ package struct TokenKey: Sendable {
     func speaks(for app: AppID) -> Bool { apps?.contains(app) ?? true }
 }
 
-/// The active keys, by name.
+/// The keys of an issuer, by name.
 package struct TokenKeySet: Sendable {
-    /// Distinguishes a key set from one that was read later.
-    package final class Mark: Sendable {}
-
     private let keys: [String: TokenKey]
-    let mark = Mark()
 
     package init(_ keys: [TokenKey]) {
         self.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -40,12 +36,12 @@ package struct TokenKeySet: Sendable {
 
     subscript(id: String) -> TokenKey? { keys[id] }
 
-    /// Reads a JSON Web Key Set (RFC 7517), or returns all its faults.
+    /// Reads a JSON Web Key Set (RFC 7517) that an operator maintains, or returns all its faults.
     ///
     /// Keys for encryption are skipped, since identity providers list them together with the others. A secret key is a
     /// fault, because every reader of the file could sign with it.
     package static func read(_ bytes: [UInt8], file: String) -> Result<TokenKeySet, DocumentFaults> {
-        let reading = DocumentReading(bytes, file: file, dialect: .strict, limits: .init(bytes: longestFile, depth: 8))
+        let reading = reading(bytes, of: file)
         let scopes = reading.scope()?.scopes("keys", "the list of keys", required: true) ?? []
         var keys: [TokenKey] = []
         for scope in scopes.prefix(mostKeys) where scope.object["use"] != "enc" {
@@ -61,15 +57,36 @@ package struct TokenKeySet: Sendable {
         return reading.result(TokenKeySet(keys))
     }
 
+    /// Reads a JSON Web Key Set that an issuer publishes.
+    ///
+    /// Keys that cannot check tokens here are skipped: the issuer lists them for other programs, and no operator can
+    /// correct them. A set without a usable key is a fault. Keys beyond the first 100 are ignored.
+    static func readFetched(_ bytes: [UInt8], from url: String) -> Result<TokenKeySet, DocumentFaults> {
+        let reading = reading(bytes, of: url)
+        let scopes = reading.scope()?.scopes("keys", "the list of keys", required: true) ?? []
+        let keys = scopes.prefix(mostKeys).filter { $0.object["use"] != "enc" }
+            .compactMap { TokenKeyReader(scope: $0).key() }
+        guard keys.isEmpty else { return .success(TokenKeySet(keys)) }
+        reading.report(JSONPointer.root.key("keys"), "expected a key that signs")
+        return .failure(DocumentFaults(faults: reading.inOrder))
+    }
+
+    private static func reading(_ bytes: [UInt8], of place: String) -> DocumentReading {
+        DocumentReading(bytes, file: place, dialect: .strict, limits: .init(bytes: longestFile, depth: 8))
+    }
+
     /// Reads the file.
     ///
     /// An unreadable file is a fault as well.
     package static func read(file: String) -> Result<TokenKeySet, DocumentFaults> {
         switch SmallFile.read(file, atMost: longestFile) {
         case .success(let bytes): read(bytes, file: file)
-        case .failure(let problem):
-            .failure(DocumentFaults(unreadable: file, "the key set \(problem.text): check BELLHOP_JWT_KEYS"))
+        case .failure(let problem): .failure(unreadable(file, problem))
         }
+    }
+
+    static func unreadable(_ file: String, _ problem: SmallFile.Problem) -> DocumentFaults {
+        DocumentFaults(unreadable: file, "the key set \(problem.text): check BELLHOP_JWT_KEYS")
     }
 
     /// A key set is small.
@@ -95,13 +112,26 @@ private struct TokenKeyReader {
         let id = scope.text("kid", "a name of 1 to 255 characters", required: true) {
             (1...255).contains($0.utf8.count)
         }
-        let algorithm = scope.word("alg", as: JSONWebToken.Algorithm.self, required: true)
+        let algorithm = algorithm()
         let apps = scope.object["apps"].flatMap { _ in
             scope.list("apps", AppID.rule) { $0.string.flatMap(AppID.init(validating:)) }
         }
         guard let id, let algorithm, let key = publicKey(algorithm) else { return nil }
         if scope.object["apps"] != nil, apps == nil { return nil }
         return TokenKey(id: id, algorithm: algorithm, key: key, apps: apps.map(Set.init))
+    }
+
+    /// Returns the one algorithm of the key: its `alg`, or else the algorithm of its type and curve.
+    private func algorithm() -> JSONWebToken.Algorithm? {
+        guard scope.object["alg"] == nil else { return scope.word("alg", as: JSONWebToken.Algorithm.self) }
+        switch (scope.object["kty"]?.string, scope.object["crv"]?.string) {
+        case ("RSA", _): return .rs256
+        case ("EC", "P-256"): return .es256
+        case ("OKP", "Ed25519"): return .edDSA
+        default:
+            scope.report("alg", expected: JSONScope.oneOf(JSONWebToken.Algorithm.self))
+            return nil
+        }
     }
 
     private func publicKey(_ algorithm: JSONWebToken.Algorithm) -> PublicKey? {

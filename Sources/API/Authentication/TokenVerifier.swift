@@ -1,86 +1,114 @@
-import BellhopJSON
+package import BellhopJSON
 package import BellhopRules
 import Cryptography
+import ServiceRuntime
 
-/// The user that a token signs in, and the instant until which it is valid.
+/// The user that a token signs in, and the instants at which it ends.
 package struct AuthenticatedUser: Hashable, Sendable {
     package let app: AppID
     package let user: UserID
+    /// The instant at which the token expires (`exp`).
+    package let expiresAt: Timestamp
+    /// The instant until which calls are accepted, which adds the issuer's leeway.
     package let until: Timestamp
     /// When the token was issued (`iat`), or `nil` if the claim is absent.
     package let issuedAt: Timestamp?
 }
 
-/// Checks tokens against an installation's requirements.
+/// The requirements for the tokens of one issuer.
+package struct TokenRules: Sendable {
+    /// The required `iss`; `nil` accepts any issuer that signs with a key of the set.
+    package var issuer: String?
+    /// The accepted audiences; `aud` must contain one of them.
+    package var audiences: [String]
+    /// The app of tokens without an app; a token with an app must name the same one.
+    ///
+    /// If it is `nil`, tokens must name their app.
+    package var app: AppID?
+    /// The place of the user's id among the claims.
+    package var user = JSONPointer.root.key("sub")
+    /// The place of the app among the claims.
+    package var appClaim = JSONPointer.root.key("app")
+    /// The allowed clock difference.
+    package var leeway = usualLeeway
+
+    package static let usualLeeway = Duration.seconds(60)
+
+    package init(issuer: String? = nil, audiences: [String], app: AppID? = nil) {
+        self.issuer = issuer
+        self.audiences = audiences
+        self.app = app
+    }
+}
+
+/// Checks tokens against the requirements for one issuer.
 ///
 /// It has no state, and the keys are a parameter.
 package struct TokenVerifier: Sendable {
-    private let audience: String
-    private let issuer: String?
+    package let rules: TokenRules
+    private let leeway: Double
 
-    /// Creates a verifier.
-    ///
-    /// If `issuer` is `nil`, any issuer is accepted whose key is in the set.
-    package init(audience: String, issuer: String? = nil) {
-        self.audience = audience
-        self.issuer = issuer
+    package init(_ rules: TokenRules) {
+        self.rules = rules
+        leeway = Double(rules.leeway.microseconds) / 1_000_000
     }
 
     /// The maximum size of a token in bytes.
     package static let longest = 8 * 1_024
-    /// The allowed clock difference in seconds.
-    static let leeway = 60.0
 
-    /// Header members that would let a token choose the rules of its check (RFC 7515 §4.1).
-    private static let forbidden = ["jwk", "jku", "x5u", "x5c", "crit"]
-
-    /// Returns the user of a token, or the reason why the token is rejected.
-    package func check(_ token: String, with keys: TokenKeySet, at now: Timestamp) -> Result<
-        AuthenticatedUser, TokenError
-    > {
-        do throws(TokenError) {
-            return .success(try accept(token, keys, now))
-        } catch {
-            return .failure(error)
-        }
+    /// Whether a token names the issuer of these rules, or the rules accept any issuer.
+    func covers(_ token: UnverifiedToken) -> Bool {
+        rules.issuer.map { token.claims["iss"] == .string($0) } ?? true
     }
 
-    private func accept(_ token: String, _ keys: TokenKeySet, _ now: Timestamp) throws(TokenError) -> AuthenticatedUser
+    /// Returns the user of a token; throws the reason if the token is rejected.
+    ///
+    /// `keys` is `nil` if the issuer's keys have not been fetched yet.
+    func check(_ token: UnverifiedToken, with keys: TokenKeySet?, at now: Timestamp) throws(TokenError)
+        -> AuthenticatedUser
     {
-        guard token.utf8.count <= Self.longest else { throw .tooLong }
-        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Self.object(Base64URL.decode(String(Substring(parts[0])))) else {
-            throw .malformed
+        guard covers(token) else { throw .issuer }
+        guard let keys else { throw .unavailable }
+        guard let name = token.keyID, let key = keys[name], token.algorithm == key.algorithm.rawValue else {
+            throw .key
         }
-        guard Self.forbidden.allSatisfy({ header[$0] == nil }) else { throw .header }
-        guard let name = header["kid"]?.string, let key = keys[name],
-            header["alg"]?.string == key.algorithm.rawValue
-        else { throw .key }
-        guard let read = JSONWebToken(verifying: token, algorithm: key.algorithm, key: key.key) else {
+        guard JSONWebToken(verifying: token.text, algorithm: key.algorithm, key: key.key) != nil else {
             throw .signature
         }
-        guard let claims = Self.object(read.claims) else { throw .malformed }
-        let until = try lifetime(claims, now)
-        try expect(claims)
-        guard let app = claims["app"]?.string.flatMap(AppID.init(validating:)),
-            let user = claims["sub"]?.string.flatMap(UserID.init(validating:))
-        else { throw .claim }
+        // The signature covers the claims, which are trusted from here on.
+        let end = try end(of: token.claims, now)
+        guard isAudience(token.claims) else { throw .audience }
+        let claims = JSONValue.object(token.claims)
+        let app = try app(claims)
+        guard let user = rules.user.value(in: claims)?.string.flatMap(UserID.init(validating:)) else { throw .claim }
         guard key.speaks(for: app) else { throw .app }
-        let issuedAt = try Self.date("iat", claims).map(Self.timestamp)
-        return AuthenticatedUser(app: app, user: user, until: until, issuedAt: issuedAt)
+        return AuthenticatedUser(
+            app: app,
+            user: user,
+            expiresAt: Self.timestamp(end),
+            until: Self.timestamp(end + leeway),
+            issuedAt: try Self.date("iat", token.claims).map(Self.timestamp)
+        )
     }
 
-    /// Returns the instant until which the token is valid.
-    ///
-    /// Throws if the token has expired or is not valid yet.
-    private func lifetime(_ claims: JSONObject, _ now: Timestamp) throws(TokenError) -> Timestamp {
+    /// Returns the app for which a token speaks.
+    private func app(_ claims: JSONValue) throws(TokenError) -> AppID {
+        let claim = rules.appClaim.value(in: claims)
+        if let app = rules.app, claim == nil { return app }
+        guard let app = claim?.string.flatMap(AppID.init(validating:)) else { throw .claim }
+        guard rules.app == nil || rules.app == app else { throw .app }
+        return app
+    }
+
+    /// Returns the end of a token in seconds since 1970; throws if it has expired or is not valid yet.
+    private func end(of claims: JSONObject, _ now: Timestamp) throws(TokenError) -> Double {
         let seconds = Double(now.microseconds) / 1_000_000
         guard let end = try Self.date("exp", claims) else { throw .claim }
-        guard seconds < end + Self.leeway else { throw .expired }
+        guard seconds < end + leeway else { throw .expired }
         for claim in ["nbf", "iat"] {
-            if let start = try Self.date(claim, claims), start > seconds + Self.leeway { throw .early }
+            if let start = try Self.date(claim, claims), start > seconds + leeway { throw .early }
         }
-        return Self.timestamp(end + Self.leeway)
+        return end
     }
 
     /// Converts seconds.
@@ -90,15 +118,15 @@ package struct TokenVerifier: Sendable {
         Timestamp(clamping: Int64(min(max(seconds, 0), 253_402_300_799) * 1_000_000))
     }
 
-    private func expect(_ claims: JSONObject) throws(TokenError) {
-        let audiences: [JSONValue] =
+    /// Whether the claims name one of the accepted audiences.
+    private func isAudience(_ claims: JSONObject) -> Bool {
+        let named: [JSONValue] =
             switch claims["aud"] {
             case .string(let one)?: [.string(one)]
             case .array(let several)?: several
             default: []
             }
-        guard audiences.contains(.string(audience)) else { throw .audience }
-        if let issuer, claims["iss"] != .string(issuer) { throw .issuer }
+        return rules.audiences.contains { named.contains(.string($0)) }
     }
 
     /// Returns the claim in seconds since 1970, or `nil` if it is absent.
@@ -107,42 +135,4 @@ package struct TokenVerifier: Sendable {
         guard let date = value.number?.double else { throw .claim }
         return date
     }
-
-    /// Parses strict JSON without duplicate members.
-    private static func object(_ bytes: [UInt8]?) -> JSONObject? {
-        guard let bytes else { return nil }
-        let parser = JSONParser(limits: JSONParser.Limits(bytes: longest, depth: 8))
-        guard case .success(.object(let object)) = parser.parse(bytes) else { return nil }
-        return object
-    }
-}
-
-/// The reason why a token is rejected.
-///
-/// The raw values are labels of a metric and are never sent to clients.
-///
-/// A client only learns that its token is invalid, and nothing that would help to forge one.
-package enum TokenError: String, CaseIterable, Error, Hashable, Sendable {
-    /// No `Authorization: Bearer`, or more than one.
-    case missing
-    /// Longer than any token that Bellhop accepts.
-    case tooLong = "too-long"
-    /// Not three parts of JSON, or with duplicate members.
-    case malformed
-    /// The header contains a key, or requires unknown rules.
-    case header
-    /// No key of the set has its name, or the key has another algorithm.
-    case key
-    case signature
-    /// A required claim is missing or has another form.
-    case claim
-    case expired
-    /// Not valid yet, or issued in the future.
-    case early
-    case audience
-    case issuer
-    /// Its key is not valid for the app.
-    case app
-    /// It was issued before its user was erased.
-    case erased
 }

@@ -119,7 +119,7 @@ extension LiveHub {
             let now = LiveStreams.Moment(
                 steady: here.time.steady(),
                 date: here.time.timestamp,
-                keys: here.keys().mark
+                keys: here.issuers().mark
             )
             let isSettling = presence.isSettling(at: now.steady)
             let (endings, hasQueue) = streams.withLock { streams in

@@ -18,7 +18,7 @@ package final class LiveHub: Service {
         let users: UserStore
         let book: ListenerStore
         let catalogs: CatalogSource
-        let keys: @Sendable () -> TokenKeySet
+        let issuers: @Sendable () -> TrustedIssuers
         let herald: InboxChangeNotifier
         let time: any TimeSource
         let chance: RandomSource
@@ -28,7 +28,7 @@ package final class LiveHub: Service {
             users: UserStore,
             book: ListenerStore,
             catalogs: CatalogSource,
-            keys: @escaping @Sendable () -> TokenKeySet,
+            issuers: @escaping @Sendable () -> TrustedIssuers,
             herald: InboxChangeNotifier,
             time: any TimeSource = SystemTime(),
             chance: RandomSource = .system,
@@ -37,7 +37,7 @@ package final class LiveHub: Service {
             self.users = users
             self.book = book
             self.catalogs = catalogs
-            self.keys = keys
+            self.issuers = issuers
             self.herald = herald
             self.time = time
             self.chance = chance

@@ -26,7 +26,7 @@ package struct LiveLimits: Sendable {
 /// The lifetime of a stream: until its token expires, and as long as the key set that checked the token is active.
 struct StreamLifetime {
     let until: Timestamp
-    let keys: TokenKeySet.Mark
+    let keys: TrustedIssuers.Mark
 }
 
 /// The open streams of a process, by user.
@@ -185,7 +185,7 @@ struct LiveStreams {
         let steady: ContinuousClock.Instant
         let date: Timestamp
         /// The active key set.
-        let keys: TokenKeySet.Mark
+        let keys: TrustedIssuers.Mark
     }
 
     /// Sends heartbeats, queues users for routine reads, and returns the streams that must end.

@@ -27,15 +27,19 @@ package struct APIContext: Sendable {
         ///
         /// An app without an entry accepts any endpoint.
         package var endpointHosts: [AppID: PushServiceHosts]
+        /// The configured providers of devices.
+        package var providers: [AppID: Set<PushProvider>]
 
         package init(
             webPushKeys: [AppID: String] = [:],
             unsubscribe: [AppID: UnsubscribeLink] = [:],
-            endpointHosts: [AppID: PushServiceHosts] = [:]
+            endpointHosts: [AppID: PushServiceHosts] = [:],
+            providers: [AppID: Set<PushProvider>] = [:]
         ) {
             self.webPushKeys = webPushKeys
             self.endpointHosts = endpointHosts
             self.unsubscribe = unsubscribe
+            self.providers = providers
         }
 
         /// Creates the parts from the providers' file.
@@ -43,6 +47,7 @@ package struct APIContext: Sendable {
             webPushKeys = parts.compactMapValues(\.webPushKey)
             unsubscribe = parts.compactMapValues(\.unsubscribe)
             endpointHosts = parts.compactMapValues(\.endpointHosts)
+            providers = parts.mapValues(\.providers)
         }
     }
 

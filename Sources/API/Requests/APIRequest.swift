@@ -9,16 +9,14 @@ struct APIRequest: Sendable {
     let reader: UserKey
     let catalog: Catalog
     let now: Timestamp
-    /// The instant until which the token is valid.
-    let until: Timestamp
-    /// Identifies the key set with which the token was checked.
-    let keys: TokenKeySet.Mark
-    /// When the token was issued, or `nil` if the token does not state it.
-    let issuedAt: Timestamp?
+    /// The times of the token.
+    let signedIn: AuthenticatedUser
+    /// Identifies the keys with which the token was checked.
+    let keys: TrustedIssuers.Mark
     let tools: APIContext
 
     /// Access to the database, limited by the token's time of issue.
-    var users: UserStore { tools.users.admitting(tokenIssuedAt: issuedAt) }
+    var users: UserStore { tools.users.admitting(tokenIssuedAt: signedIn.issuedAt) }
 
     /// Returns the values of a query.
     ///

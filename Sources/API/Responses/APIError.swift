@@ -79,4 +79,8 @@ extension APIError {
     /// It does not tell the cause.
     static let unauthorized = APIError(401, "unauthorized", "a valid bearer token is needed")
         .with("WWW-Authenticate", "Bearer")
+
+    /// Returned for a token whose issuer's keys have not been fetched yet, so that clients keep their users signed in.
+    static let keysUnavailable = APIError(503, "keys-unavailable", "the keys of the token's issuer are not loaded yet")
+        .with("Retry-After", "5")
 }

@@ -10,14 +10,20 @@ extension InboxItem {
         let what: JSONObject = [
             "id": .string(id.text), "type": .string(type.text), "title": .string(title), "body": .string(body),
             "priority": .string(priority.rawValue), "createdAt": .string(createdAt.inMilliseconds),
-            "venueId": .optional(venueID), "data": .object(data), "link": link.map { .object($0.json) } ?? .null,
+            "data": .object(data), "link": link.map { .object($0.json) } ?? .null,
+        ]
+        // Under the names of the push, so that a tap in the list does the same as a tap on the push.
+        let pushed: JSONObject = [
+            "targetId": .optional(extras.targetID), "metadata": .object(extras.metadata),
+            "venueId": .optional(venueID), "venue_id": .optional(venueID), "imageUrl": .optional(extras.imageURL),
+            "expiresAt": .optional(extras.expiresAt?.inMilliseconds),
         ]
         let state: JSONObject = [
             "read": .bool(isRead), "seen": .bool(isSeen), "archived": .bool(isArchived),
             "snoozedUntil": .optional(snoozedUntil?.inMilliseconds),
             "icon": .optional(look?.icon), "color": .optional(look?.color), "background": .optional(look?.background),
         ]
-        return .object(JSONObject((what.members + state.members).map { ($0.key, $0.value) }))
+        return .object(JSONObject((what.members + pushed.members + state.members).map { ($0.key, $0.value) }))
     }
 }
 

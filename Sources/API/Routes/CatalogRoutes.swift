@@ -15,6 +15,7 @@ enum CatalogRoutes {
             "language": .string(call.catalog.language.text), "timezone": .string(call.catalog.timezone.text),
             "schemes": .array(call.catalog.schemes.map(JSONValue.string)),
             "readOnView": .bool(call.catalog.readOnView),
+            "ways": .array(ways(call).map(JSONValue.string)),
             "types": .array(call.catalog.types.map { json($0, words($0.labels)) }),
             "preferences": [
                 "master": ["label": words(page.masterLabels), "default": true],
@@ -26,6 +27,17 @@ enum CatalogRoutes {
             ],
         ])
         return answer.kept(for: call.request)
+    }
+
+    /// Returns the ways in which the app reaches its users, by its catalogue and its configured providers.
+    private static func ways(_ call: APIRequest) -> [String] {
+        let (app, secrets) = (call.reader.app, call.tools.secrets)
+        let providers = (secrets.providers[app] ?? []).filter(call.catalog.uses)
+        var ways = ["app"]
+        if !providers.isDisjoint(with: [.apns, .fcm, .expo]) { ways.append("push") }
+        if secrets.unsubscribe[app] != nil { ways.append("email") }
+        if providers.contains(.webpush), secrets.webPushKeys[app] != nil { ways.append("webpush") }
+        return ways
     }
 
     /// Answers `GET /api/web-push-key`.

@@ -94,7 +94,6 @@ enum StreamRoute {
     /// Admission allows for clock differences, but an open stream ends when its token expires. If the token had expired
     /// before the call, within the allowed difference, the stream ends with that difference.
     private static func end(_ call: APIRequest) -> Timestamp {
-        let end = Timestamp(clamping: call.until.microseconds - Int64(TokenVerifier.leeway) * 1_000_000)
-        return end > call.now ? end : call.until
+        call.signedIn.expiresAt > call.now ? call.signedIn.expiresAt : call.signedIn.until
     }
 }

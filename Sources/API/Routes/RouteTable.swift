@@ -61,6 +61,7 @@ enum RouteTable {
     private static let reminders = [
         Route("GET", "/api/reminders", ReminderRoutes.list),
         Route("POST", "/api/reminders", ReminderRoutes.create),
+        Route("PUT", "/api/reminders/{id}", ReminderRoutes.put),
         Route("PATCH", "/api/reminders/{id}", ReminderRoutes.change),
         Route("DELETE", "/api/reminders/{id}", ReminderRoutes.remove),
     ]

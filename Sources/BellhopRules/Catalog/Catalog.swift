@@ -102,12 +102,12 @@ public final class Catalog: Sendable {
     /// Returns the provider for a device that does not name one; `nil` if the app has no suitable provider or more than
     /// one.
     ///
-    /// Expo's tokens are recognised by their form, and any other token does not belong to Expo.
+    /// Expo's tokens are recognised by their form, and any other token does not belong to Expo. A browser without a
+    /// named provider uses Web Push.
     package func provider(for platform: DevicePlatform, token: DeviceToken) -> PushProvider? {
-        let isExpo = ["ExponentPushToken[", "ExpoPushToken["].contains { token.text.hasPrefix($0) }
         let fitting: [PushProvider] =
             switch platform {
-            case _ where isExpo: [.expo]
+            case _ where token.isOfExpo: [.expo]
             case .ios: [.apns, .fcm]
             case .android: [.fcm]
             case .web: [.webpush]

@@ -6,8 +6,8 @@ public struct ReminderUpdate: Hashable, Sendable {
     public let id: ReminderID
     /// The time on the user's clock.
     public let localTime: LocalTime
-    /// The days of the week; all of them if the message names none.
-    public let days: Set<Weekday>
+    /// The days of the week, or one date; all days if the message names none.
+    public let days: ScheduleDays
     /// The zone of the clock; `nil` for the user's own.
     public let timezone: TimeZoneName?
     /// The type of its notifications; `nil` for the app's usual type.
@@ -21,7 +21,7 @@ public struct ReminderUpdate: Hashable, Sendable {
         self.user = user
         id = try reader.required("id")
         localTime = try Self.localTime(reader)
-        days = try Self.days(reader)
+        if let date = try Self.date(reader) { days = .once(date) } else { days = .weekly(try Self.days(reader)) }
         timezone = try reader.identifier("timezone")
         type = try reader.identifier("eventType")
         guard let title = try reader.text("title", 1...FieldLimits.title) else {
@@ -40,6 +40,18 @@ public struct ReminderUpdate: Hashable, Sendable {
             throw FieldFault(at: reader.place("localTime"), expected: LocalTime.rule, found: value)
         }
         return time
+    }
+
+    /// Returns the only date (`on`), which takes the place of days.
+    private static func date(_ reader: JSONFieldReader) throws(FieldFault) -> LocalDate? {
+        guard let value = reader["on"] else { return nil }
+        guard case .string(let text) = value, let date = LocalDate(validating: text) else {
+            throw FieldFault(at: reader.place("on"), expected: LocalDate.rule, found: value)
+        }
+        guard reader["days"] == nil else {
+            throw FieldFault(.invalidField, at: reader.place("on"), "cannot be combined with days")
+        }
+        return date
     }
 
     private static func days(_ reader: JSONFieldReader) throws(FieldFault) -> Set<Weekday> {

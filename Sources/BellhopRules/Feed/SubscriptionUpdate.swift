@@ -34,10 +34,29 @@ public struct SubscriptionUpdate: Hashable, Sendable {
         }
         self.platform = platform
         self.provider = provider
+        try Self.check(provider, platform, token, reader)
         let given = try reader.object("subscription")
         subscription = provider == .webpush ? .set(try Self.browser(token, given, reader)) : .unchanged
         permission = try reader.update("permission") { key throws(FieldFault) in try reader.word(key) }
         environment = try reader.update("environment") { key throws(FieldFault) in try reader.word(key) }
+    }
+
+    /// Checks that the provider reaches such a device by such a token.
+    ///
+    /// A token whose form proves its provider makes the platform the wrong field.
+    private static func check(
+        _ provider: PushProvider,
+        _ platform: DevicePlatform,
+        _ token: DeviceToken,
+        _ reader: JSONFieldReader
+    ) throws(FieldFault) {
+        guard provider.fits(token) else {
+            throw FieldFault(.invalidField, at: reader.place("token"), "expected \(provider.tokenRule)")
+        }
+        guard !provider.platforms.contains(platform) else { return }
+        let field = provider == .expo || provider == .webpush ? "platform" : "provider"
+        let fault = "\(provider.rawValue) does not reach \(platform.rawValue); known are \(PushProvider.pairs)"
+        throw FieldFault(.invalidField, at: reader.place(field), fault)
     }
 
     /// Checks the subscription of a browser.
@@ -48,9 +67,6 @@ public struct SubscriptionUpdate: Hashable, Sendable {
         _ given: JSONObject?,
         _ reader: JSONFieldReader
     ) throws(FieldFault) -> JSONObject {
-        guard WebPushEndpoint(validating: token.text) != nil else {
-            throw FieldFault(.invalidField, at: reader.place("token"), "expected \(WebPushEndpoint.rule)")
-        }
         guard let given else {
             throw reader.missing("subscription", "the browser's PushSubscription as an object")
         }

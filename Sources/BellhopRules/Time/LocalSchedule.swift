@@ -1,4 +1,4 @@
-/// Times of the day on a user's own clock, on some or all days of the week.
+/// Times of the day on a user's own clock, on some or all days of the week or on one date.
 ///
 /// A slot is a date and a time on that clock, and occurs once, whatever the clocks do: see `Zone.instant(of:at:)`.
 /// Slots keep their order. If a change skips several slots, they share the first instant after it and count as one run,
@@ -6,13 +6,18 @@
 public struct LocalSchedule: Hashable, Sendable {
     /// The times, earliest first, each once; at least one.
     public let times: [LocalTime]
-    /// The days; at least one.
-    public let days: Set<Weekday>
+    /// The days.
+    public let days: ScheduleDays
     /// The zone of the clock.
     public let zone: Zone
 
     /// Creates a schedule with one time per day; no named day means all days.
     public init(at time: LocalTime, on days: Set<Weekday> = [], in zone: Zone) {
+        self.init(at: time, on: .weekly(days), in: zone)
+    }
+
+    /// Creates a schedule with one time on days of the week, or on one date.
+    public init(at time: LocalTime, on days: ScheduleDays, in zone: Zone) {
         self.init(sorted: [time], days, zone)
     }
 
@@ -22,12 +27,12 @@ public struct LocalSchedule: Hashable, Sendable {
     public init?(at times: some Sequence<LocalTime>, on days: Set<Weekday> = [], in zone: Zone) {
         let sorted = Set(times).sorted()
         guard !sorted.isEmpty else { return nil }
-        self.init(sorted: sorted, days, zone)
+        self.init(sorted: sorted, .weekly(days), zone)
     }
 
-    private init(sorted times: [LocalTime], _ days: Set<Weekday>, _ zone: Zone) {
+    private init(sorted times: [LocalTime], _ days: ScheduleDays, _ zone: Zone) {
         self.times = times
-        self.days = days.isEmpty ? Set(Weekday.allCases) : days
+        self.days = days
         self.zone = zone
     }
 
@@ -52,9 +57,10 @@ public struct LocalSchedule: Hashable, Sendable {
     public func next(after instant: Timestamp, lastDate: LocalDate? = nil) -> Slot? {
         var date = zone.local(at: instant).date
         if let lastDate, lastDate >= date { date = lastDate.advanced(by: 1) }
+        if case .once(let only) = days { date = max(date, only) }
         // The loop covers one week, and a second one in case the zone has skipped the day: some slot within a fortnight
-        // is later.
-        for date in (0...14).map(date.advanced) where days.contains(date.weekday) {
+        // is later. A single date can only be the first.
+        for date in (0...14).map(date.advanced) where days.contain(date) {
             for time in times {
                 guard let candidate = zone.instant(of: date, at: time), candidate > instant else { continue }
                 return Slot(date: date, time: time, instant: candidate)
@@ -79,7 +85,7 @@ public struct ReminderFiring: Hashable, Sendable {
     public static let grace: Int64 = 3_600_000_000
 
     /// Creates a reminder at this time.
-    public init(at time: LocalTime, on days: Set<Weekday> = [], in zone: Zone) {
+    public init(at time: LocalTime, on days: ScheduleDays = .weekly([]), in zone: Zone) {
         schedule = LocalSchedule(at: time, on: days, in: zone)
     }
 
@@ -89,7 +95,7 @@ public struct ReminderFiring: Hashable, Sendable {
         case fire(LocalSchedule.Slot)
         /// Wait for this slot.
         case wait(LocalSchedule.Slot)
-        /// Do nothing, because there is no slot before the end of the year 9999.
+        /// Do nothing, because there is no further slot: the date is over.
         case never
     }
 

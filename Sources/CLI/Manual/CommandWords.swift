@@ -38,7 +38,7 @@ struct CommandWords {
 
     /// Returns the values of a setting that is given as a flag.
     static func value(of setting: Setting) -> Value {
-        let files = [Setting.config, .catalogs, .providers, .jwtKeys, .operators]
+        let files = [Setting.config, .catalogs, .providers, .signIn, .jwtKeys, .operators]
         return files.contains(setting) || setting.name.hasSuffix("_FILE") ? .file : .anything
     }
 

@@ -38,6 +38,8 @@ extension ProviderConfiguration {
         /// The allowed hosts of the endpoints of the app's browsers; `nil` for an app without Web Push.
         package let endpointHosts: PushServiceHosts?
         package let unsubscribe: UnsubscribeLink?
+        /// The configured providers of devices.
+        package let providers: Set<PushProvider>
     }
 
     /// Reads only the parts of the file that clients receive.

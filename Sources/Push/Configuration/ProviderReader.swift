@@ -41,7 +41,8 @@ final class ProviderReader {
             parts[app] = ProviderConfiguration.ClientConfiguration(
                 webPushKey: providers.scope("webpush").flatMap(vapidKeys)?.usual.publicKey,
                 endpointHosts: providers.scope("webpush").map(endpointHosts),
-                unsubscribe: providers.scope("email")?.scope("unsubscribe", required: true).flatMap(unsubscribeLink)
+                unsubscribe: providers.scope("email")?.scope("unsubscribe", required: true).flatMap(unsubscribeLink),
+                providers: Set(PushProvider.allCases.filter { providers.object[$0.rawValue] != nil })
             )
         }
         return parts
@@ -101,10 +102,7 @@ final class ProviderReader {
     }
 
     /// Returns a path of the document; a relative path starts at the document's folder.
-    private func resolved(_ path: String) -> String {
-        guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
-        return String(file[...slash]) + path
-    }
+    private func resolved(_ path: String) -> String { SmallFile.path(path, namedIn: file) }
 }
 
 /// The faults in the content of a secret file, as ends of sentences that begin with its name; never contains a part of

@@ -9,4 +9,11 @@ extension Call {
     package func setup(requiring required: Set<Setting> = []) throws -> CommandContext {
         CommandContext(configuration: try configuration(requiring: required), environment: shell.environment)
     }
+
+    /// Makes the base of a command that serves the inbox API, which needs a key set or a file of issuers as well.
+    package func setupWithSignIn(requiring required: Set<Setting>) throws -> CommandContext {
+        // Faults of settings are reported by the second reading, together with the missing ones.
+        let hasSignIn = (try? configuration())?.hasSignIn ?? true
+        return try setup(requiring: hasSignIn ? required : required.union([.jwtKeys]))
+    }
 }

@@ -27,7 +27,7 @@ package enum PoolCommand: Command {
         let lanes = try call.words.lanes()
         let hasAPI = call.words.has("api")
         let needed: Set<Setting> = [.amqpURL, .databaseURL, .catalogs]
-        let setup = try call.setup(requiring: hasAPI ? needed.union([.jwtKeys]) : needed)
+        let setup = try hasAPI ? call.setupWithSignIn(requiring: needed) : call.setup(requiring: needed)
         let catalogs = try setup.catalogs()
         let configuration = setup.configuration
         var crew = try Crew(call, logger: configuration.log.makeLogger(label: name))

@@ -22,4 +22,10 @@ package enum SmallFile {
             return .failure(Problem(text: "cannot be read; it must be a plain file"))
         }
     }
+
+    /// Returns the path that a file names; a relative path starts at the file's folder.
+    package static func path(_ path: String, namedIn file: String) -> String {
+        guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
+        return String(file[...slash]) + path
+    }
 }

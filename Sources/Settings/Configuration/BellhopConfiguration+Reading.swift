@@ -48,6 +48,7 @@ extension BellhopConfiguration {
         managementURL = reader.url(.managementURL, schemes: ["http", "https"])
         listenURL = reader.url(.listenURL, schemes: ["postgres", "postgresql"]) ?? databaseURL
         relayURL = reader.url(.relayURL, schemes: ["postgres", "postgresql"])
+        signIn = reader.path(.signIn, of: .file)
         jwtKeys = reader.path(.jwtKeys, of: .file)
         jwtAudience = reader.string(.jwtAudience, default: "bellhop") ?? "bellhop"
         jwtIssuer = reader.string(.jwtIssuer)

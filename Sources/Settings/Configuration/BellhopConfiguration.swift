@@ -50,10 +50,16 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: none.
     package let relayURL: Secret?
+    /// A file with the issuers whose tokens the inbox API accepts.
+    ///
+    /// Default: none.
+    package let signIn: String?
     /// A JWKS file for the inbox API.
     ///
     /// Default: none.
     package let jwtKeys: String?
+    /// Whether an inbox API can check tokens.
+    package var hasSignIn: Bool { signIn != nil || jwtKeys != nil }
     /// The required audience of the inbox API's tokens (`aud`).
     ///
     /// Default: `bellhop`.

@@ -14,8 +14,12 @@ package struct CallRates: Hashable, Sendable {
 
     /// Reads `user=20/s,address=200/s`, each at most once and in any order.
     ///
-    /// `off` may replace a rate, and an omitted rate keeps its default.
+    /// `off` may replace a rate, and an omitted rate keeps its default. `off` alone switches both limits off.
     package init?(_ text: String) {
+        guard text != "off" else {
+            self.init(user: nil, address: nil)
+            return
+        }
         var rates: [String: Int?] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let pair = part.split(separator: "=", omittingEmptySubsequences: false)

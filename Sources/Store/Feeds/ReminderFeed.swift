@@ -9,11 +9,7 @@ enum ReminderFeed {
             UserUpdate.who(words) + [
                 .textArray(words.map(\.content.id.text)),
                 .textArray(words.map(\.content.localTime.description)),
-                .textArray(
-                    words.map { word in
-                        Weekday.allCases.filter(word.content.days.contains).map(\.rawValue).joined(separator: ",")
-                    }
-                ),
+                .textArray(words.map(\.content.days.text)),
                 .textArray(words.map { $0.content.timezone?.text }),
                 .textArray(words.map(\.content.title)), .textArray(words.map(\.content.body)),
                 .booleanArray(words.map { _ in false }), .textArray(words.map { $0.content.type?.text }),

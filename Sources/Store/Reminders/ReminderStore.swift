@@ -7,7 +7,7 @@ package struct Reminder: Sendable {
     package let key: UserKey
     package let id: ReminderID
     package let localTime: LocalTime
-    package let days: Set<Weekday>
+    package let days: ScheduleDays
     /// The reminder's own time zone, or else the user's; `nil` if neither is set.
     package let timezone: TimeZoneName?
     package let title: String
@@ -29,6 +29,11 @@ package struct ReminderPlan: Sendable {
     /// The time of the next check; `nil` for never.
     let next: Timestamp?
     let firedOn: LocalDate?
+
+    /// Whether the reminder was for one date, and the date is over.
+    var isOver: Bool {
+        if case .once = reminder.days { next == nil } else { false }
+    }
 
     package init(_ reminder: Reminder, next: Timestamp?, firedOn: LocalDate? = nil) {
         self.reminder = reminder
@@ -79,13 +84,15 @@ package struct ReminderStore: Sendable {
 
     /// Stores the next check of each reminder, unless the reminder or its time zone has changed since it was locked.
     ///
-    /// The date of its last event is stored in any case: there is one event per date.
+    /// The date of its last event is stored in any case: there is one event per date. A reminder whose only date is over
+    /// is removed.
     package func keep(_ plans: [ReminderPlan]) async throws(PostgresError) {
         guard !plans.isEmpty else { return }
         _ = try await pool.run(
             Self.keep,
             Self.hands(plans.map(\.reminder)) + [
                 .instantArray(plans.map { $0.next?.microseconds }), .textArray(plans.map { $0.firedOn?.description }),
+                .booleanArray(plans.map(\.isOver)),
             ]
         )
     }
@@ -144,8 +151,9 @@ package struct ReminderStore: Sendable {
         """
         WITH plans AS MATERIALIZED (
             SELECT r.*
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
-                 AS r (app, user_id, id, held_until, next_fire_at, fired_on)
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[],
+                        $7::boolean[])
+                 AS r (app, user_id, id, held_until, next_fire_at, fired_on, is_over)
             JOIN reminders l ON l.app = r.app AND l.user_id = ANY (ARRAY[r.user_id]) AND l.id = r.id
             ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
             FOR UPDATE OF l
@@ -153,6 +161,7 @@ package struct ReminderStore: Sendable {
         UPDATE reminders t SET
             next_fire_at = CASE WHEN t.held_until = r.held_until
                 THEN coalesce(r.next_fire_at, 'infinity') ELSE t.next_fire_at END,
+            removed_at = CASE WHEN t.held_until = r.held_until AND r.is_over THEN now() END,
             held_until = nullif(t.held_until, r.held_until),
             last_fired_on = greatest(t.last_fired_on, r.fired_on::date)
         FROM plans r
@@ -188,8 +197,7 @@ extension Reminder {
         key = UserKey(app: app, user: user)
         self.id = id
         self.localTime = localTime
-        let days = try rows.optionalText(row, 4) ?? ""
-        self.days = Set(days.split(separator: ",").compactMap { Weekday(rawValue: String($0)) })
+        days = ScheduleDays(text: try rows.optionalText(row, 4) ?? "")
         timezone = try rows.optionalText(row, 5).flatMap(TimeZoneName.init(validating:))
         title = try rows.text(row, 6)
         body = try rows.text(row, 7)

@@ -19,6 +19,8 @@ package struct InboxItem: Sendable {
     /// The destination of a tap.
     package let link: DeepLink?
     package let data: JSONObject
+    /// The fields that pushes carry as well.
+    package let extras: NotificationExtras
 
     package var id: NotificationID { place.id }
 
@@ -26,7 +28,7 @@ package struct InboxItem: Sendable {
     static let columns = """
         listed_at, id, type, title, body, urgency::bigint, created_at, read_at IS NOT NULL, seen_at IS NOT NULL,
         archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile,
-        link_scheme, data
+        link_scheme, data, target_id, metadata, said_at, extras, collapse_key
         """
 
     /// Creates an item from a row; `nil` if no Bellhop process can have written the row.
@@ -48,6 +50,7 @@ package struct InboxItem: Sendable {
         venueID = try rows.optionalText(row, 11)
         link = try DeepLink(rows, row, at: 12)
         data = try rows.optionalObject(row, 15) ?? JSONObject()
+        extras = try NotificationExtras(rows, row, at: 16)
     }
 }
 

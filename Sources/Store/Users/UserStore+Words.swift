@@ -11,8 +11,8 @@ package enum Precondition: Hashable, Sendable {
     case preferencesStand(String?)
     /// The user follows fewer than `than` topics, not counting the one named.
     case followsFewer(than: Int, beside: Topic)
-    /// The user has fewer than `than` reminders, not counting the one named.
-    case hasFewerReminders(than: Int, beside: ReminderID)
+    /// The reminder does not exist, and the user has fewer than `fewerThan` others.
+    case lacksReminder(ReminderID, fewerThan: Int)
     /// The reminder exists.
     case hasReminder(ReminderID)
     /// The reminder exists and was not updated since.
@@ -32,7 +32,7 @@ package enum Precondition: Hashable, Sendable {
         case .hasNoPreferences: (Self.noPreferences, [])
         case .preferencesStand(let text): (Self.samePreferences, [text.map(Parameter.text) ?? .null])
         case .followsFewer(let most, let topic): (Self.fewerFollows, [.integer(Int64(most)), .text(topic.text)])
-        case .hasFewerReminders(let most, let id): (Self.fewerReminders, [.integer(Int64(most)), .text(id.text)])
+        case .lacksReminder(let id, let most): (Self.noReminder, [.integer(Int64(most)), .text(id.text)])
         case .hasReminder(let id): (Self.reminder, [.text(id.text), .null])
         case .reminderStands(let id, let time): (Self.reminder, [.text(id.text), .instant(time.microseconds)])
         case .knowsTopic(let topic): (Self.topic, [.text(topic.text), .boolean(true)])
@@ -73,10 +73,13 @@ package enum Precondition: Hashable, Sendable {
         effect: .reads
     )
 
-    private static let fewerReminders = Statement(
+    private static let noReminder = Statement(
         """
-        SELECT count(*) FILTER (WHERE removed_at IS NULL) < $3 AND count(*) < (1 + \(ended)) * $3 FROM reminders
-        WHERE app = $1 AND user_id = $2 AND id <> $4
+        SELECT count(*) FILTER (WHERE removed_at IS NULL AND id <> $4) < $3
+           AND count(*) FILTER (WHERE id <> $4) < (1 + \(ended)) * $3
+           AND count(*) FILTER (WHERE removed_at IS NULL AND id = $4) = 0
+        FROM reminders
+        WHERE app = $1 AND user_id = $2
         """,
         effect: .reads
     )

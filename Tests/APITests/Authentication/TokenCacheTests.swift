@@ -6,7 +6,6 @@ import Testing
 @Suite("Cache of accepted tokens")
 struct TokenCacheTests {
     private static let now = Timestamp(clamping: 1_800_000_000_000_000)
-    private static let verifier = TokenVerifier(audience: "bellhop")
 
     private static func later(_ seconds: Int64) -> Timestamp {
         Timestamp(clamping: now.microseconds + seconds * 1_000_000)
@@ -20,8 +19,9 @@ struct TokenCacheTests {
         )
     }
 
-    private static func keys(_ issuer: TokenIssuer) throws -> TokenKeySet {
-        try TokenKeySet.read(issuer.keySet, file: "test").get()
+    private static func keys(_ issuer: TokenIssuer) throws -> TrustedIssuers {
+        let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        return TrustedIssuers([.init(TokenRules(audiences: ["bellhop"]), keys: keys)])
     }
 
     @Test("a cached token identifies the same user until it ends, including the leeway")
@@ -30,11 +30,11 @@ struct TokenCacheTests {
         let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
         let memory = TokenCache()
         for instant in [Self.now, Self.later(1), Self.later(659)] {
-            let found = memory.check(token, with: keys, at: instant, by: Self.verifier)
+            let found = memory.check(token, with: keys, at: instant)
             #expect(try found.get().user.text == "ada")
         }
         #expect(memory.count == 1)
-        let ended = memory.check(token, with: keys, at: Self.later(660), by: Self.verifier)
+        let ended = memory.check(token, with: keys, at: Self.later(660))
         #expect(ended == .failure(.expired))
     }
 
@@ -43,13 +43,13 @@ struct TokenCacheTests {
         let (first, second) = (try TokenIssuer(key: .generateP256()), try TokenIssuer(key: .generateP256()))
         let token = try Self.token(first)
         let memory = TokenCache()
-        _ = memory.check(token, with: try Self.keys(first), at: Self.now, by: Self.verifier)
-        let refused = memory.check(token, with: try Self.keys(second), at: Self.now, by: Self.verifier)
+        _ = memory.check(token, with: try Self.keys(first), at: Self.now)
+        let refused = memory.check(token, with: try Self.keys(second), at: Self.now)
         #expect(refused == .failure(.key))
         let other = try Self.keys(second)
-        _ = memory.check(try Self.token(second), with: other, at: Self.now, by: Self.verifier)
+        _ = memory.check(try Self.token(second), with: other, at: Self.now)
         #expect(memory.count == 1)
-        let again = memory.check(token, with: other, at: Self.now, by: Self.verifier)
+        let again = memory.check(token, with: other, at: Self.now)
         #expect(again == .failure(.key) && memory.count == 1)
     }
 
@@ -58,13 +58,13 @@ struct TokenCacheTests {
         let issuer = try TokenIssuer(key: .generateP256())
         let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
         let memory = TokenCache()
-        _ = memory.check(token, with: keys, at: Self.now, by: Self.verifier)
+        _ = memory.check(token, with: keys, at: Self.now)
         for place in stride(from: 0, to: token.utf8.count, by: 7) {
             var bytes = Array(token.utf8)
             bytes[place] = bytes[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
             let altered = String(decoding: bytes, as: UTF8.self)
-            let found = memory.check(altered, with: keys, at: Self.now, by: Self.verifier)
-            let direct = Self.verifier.check(altered, with: keys, at: Self.now)
+            let found = memory.check(altered, with: keys, at: Self.now)
+            let direct = keys.check(altered, at: Self.now)
             #expect(found == direct)
         }
     }
@@ -77,7 +77,7 @@ struct TokenCacheTests {
         for number in 0..<20 {
             for user in ["ada", "user\(number)"] {
                 let token = try Self.token(issuer, user)
-                _ = memory.check(token, with: keys, at: Self.now, by: Self.verifier)
+                _ = memory.check(token, with: keys, at: Self.now)
             }
             #expect(memory.count <= 6)
         }

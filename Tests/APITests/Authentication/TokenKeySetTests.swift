@@ -1,4 +1,3 @@
-import API
 import BellhopJSON
 import BellhopRules
 import Cryptography
@@ -6,6 +5,8 @@ import Foundation
 import ServiceRuntime
 import TestSupport
 import Testing
+
+@testable import API
 
 @Suite("Token keys")
 struct TokenKeySetTests {
@@ -76,22 +77,22 @@ struct TokenKeySetTests {
         let url = URL(fileURLWithPath: file)
         try Data("{\"keys\":[\(Self.ed25519)]}".utf8).write(to: url)
         let source = try KeySetProvider(
-            file: file,
+            SignInConfiguration(keys: file),
             signals: AsyncStream { _ in },
             logger: Logger(label: "test", level: .error, sink: CapturedLog()),
             metrics: MetricsRegistry()
         )
-        #expect(source.current.count == 1)
+        #expect(source.current.keyCount == 1)
         try Data("{\"keys\":[".utf8).write(to: url)
         source.refresh()
-        #expect(source.current.count == 1)
+        #expect(source.current.keyCount == 1)
         let second = Self.ed25519.replacingOccurrences(of: "e1", with: "e2")
         try Data("{\"keys\":[\(Self.ed25519),\(second)]}".utf8).write(to: url)
         source.refresh()
-        #expect(source.current.count == 2)
+        #expect(source.current.keyCount == 2)
         unlink(file)
         source.refresh()
-        #expect(source.current.count == 2)
+        #expect(source.current.keyCount == 2)
     }
 
     @Test("a change of the file is detected without a signal")
@@ -100,7 +101,7 @@ struct TokenKeySetTests {
         defer { unlink(file) }
         try Data("{\"keys\":[\(Self.ed25519)]}".utf8).write(to: URL(fileURLWithPath: file))
         let source = try KeySetProvider(
-            file: file,
+            SignInConfiguration(keys: file),
             every: .milliseconds(20),
             signals: AsyncStream { _ in },
             logger: Logger(label: "test", level: .error, sink: CapturedLog()),
@@ -110,7 +111,7 @@ struct TokenKeySetTests {
         let running = Task { try await source.run(until: drain) }
         let second = Self.ed25519.replacingOccurrences(of: "e1", with: "e2")
         try Data("{\"keys\":[\(Self.ed25519),\(second)]}".utf8).write(to: URL(fileURLWithPath: file))
-        try await eventually("the new key is active") { source.current.count == 2 }
+        try await eventually("the new key is active") { source.current.keyCount == 2 }
         drain.fire()
         try await running.value
     }

@@ -78,8 +78,8 @@ struct TokenVerifierTests {
             TokenKey(id: "k1", algorithm: .es256, key: try key.publicKey(), apps: [drop]),
             TokenKey(id: "k2", algorithm: .es256, key: try PrivateKey.generateP256().publicKey()),
         ])
-        let verifier = TokenVerifier(audience: "bellhop", issuer: "https://id.example")
-        return verifier.check(token, with: keys, at: now)
+        let rules = TokenRules(issuer: "https://id.example", audiences: ["bellhop"])
+        return TrustedIssuers([.init(rules, keys: keys)]).check(token, at: now)
     }
 
     private static func fault(_ token: String, _ key: PrivateKey) throws -> TokenError? {

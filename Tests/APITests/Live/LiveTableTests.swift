@@ -10,7 +10,7 @@ import Testing
 struct LiveTableTests {
     private let start = ContinuousClock.now
     private let date = Timestamp(clamping: 1_800_000_000_000_000)
-    private let keys = TokenKeySet([]).mark
+    private let keys = TrustedIssuers([]).mark
 
     private func reader(_ user: String) throws -> UserKey {
         UserKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
@@ -26,7 +26,7 @@ struct LiveTableTests {
         return stream
     }
 
-    private func moment(_ seconds: Int, keys: TokenKeySet.Mark? = nil, late: Int64 = 0) -> LiveStreams.Moment {
+    private func moment(_ seconds: Int, keys: TrustedIssuers.Mark? = nil, late: Int64 = 0) -> LiveStreams.Moment {
         let date = Timestamp(clamping: date.microseconds + late * 1_000_000)
         return LiveStreams.Moment(steady: start + .seconds(seconds), date: date, keys: keys ?? self.keys)
     }
@@ -74,7 +74,7 @@ struct LiveTableTests {
     func otherKeys() throws {
         var streams = LiveStreams()
         let kept = try (1...200).map { try add("user\($0)", to: &streams) }
-        let other = TokenKeySet([]).mark
+        let other = TrustedIssuers([]).mark
         var ended: [Int] = []
         for second in 0...10 {
             let ending = streams.tick(StreamIntervals(), at: moment(second, keys: other))[.keys] ?? []

@@ -32,7 +32,7 @@ struct DeviceRouteTests {
             ("safe", #"{"token":"t","platform":"android"}"#, "fcm"),
             ("safe", #"{"token":"t","platform":"ios"}"#, "fcm"),
             ("padel", #"{"token":"t","platform":"ios"}"#, "apns"), ("drop", #"{"token":"t","platform":"ios"}"#, "fcm"),
-            ("drop", #"{"token":"t","platform":"ios","provider":"expo"}"#, "expo"),
+            ("drop", #"{"token":"ExpoPushToken[t]","platform":"android"}"#, "expo"),
         ]
     )
     func inferred(app: String, body: String, provider: String) async throws {
@@ -52,6 +52,11 @@ struct DeviceRouteTests {
             ("padel", #"{"token":"http://10.0.0.1/x","platform":"web"}"#, "token"),
             ("padel", #"{"token":"https://fcm.googleapis.com/x","platform":"web"}"#, "subscription"),
             ("drop", #"{"token":"t","platform":"ios","provider":"fcm","userId":"bob"}"#, "userId"),
+            ("drop", #"{"token":"ExponentPushToken[t]","platform":"web"}"#, "platform"),
+            ("drop", #"{"token":"ExponentPushToken[t]","platform":"ios","provider":"fcm"}"#, "token"),
+            ("drop", #"{"token":"t","platform":"ios","provider":"expo"}"#, "token"),
+            ("padel", #"{"token":"t","platform":"android","provider":"apns"}"#, "provider"),
+            ("padel", #"{"token":"t","platform":"web","provider":"apns"}"#, "provider"),
         ]
     )
     func refused(app: String, body: String, field: String) async throws {
@@ -213,7 +218,7 @@ struct DeviceRouteTests {
             let body =
                 #"{"localTime":"09:00","days":["mon","fri"],"title":"Hei","body":"Ta en pause","eventType":"transaction_complete"}"#
             let made = try await api.call("POST", "/api/reminders", body)
-            #expect(made.status == 201 && made["days"] == ["mon", "fri"] && made["timezone"] == .some(.null))
+            #expect(made.status == 201 && made["days"] == ["mon", "fri"] && made["timezone"] == "Europe/Oslo")
             let ring = try #require(made["nextFireAt"]?.string)
             let clock = "SELECT to_char($1::text::timestamptz AT TIME ZONE 'Europe/Oslo', 'HH24:MI')"
             #expect(try await api.servers.column(clock, [.text(ring)]) == ["09:00"])

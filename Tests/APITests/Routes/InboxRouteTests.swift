@@ -11,6 +11,30 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct InboxRouteTests {
+    @Test("items have the fields of the push under the same names, and null for absent ones")
+    func pushFields() async throws {
+        try await APIFixture.with { api in
+            try await api.notify(1)
+            try await api.notify(2)
+            _ = try await api.servers.owner.run(
+                """
+                UPDATE inbox SET target_id = 'tx_7', metadata = '{"matchId":"m1"}', venue_id = '42',
+                    extras = '{"imageUrl":"https://example.com/a.png","expiresAt":"2099-01-02T03:04:05.000Z"}'
+                WHERE id = (SELECT max(id) FROM inbox)
+                """
+            )
+            let items = try #require(try await api.call("GET", "/api/notifications")["data"]?.array)
+            let (full, bare) = (try #require(items.first), try #require(items.last))
+            #expect(full["targetId"] == "tx_7" && full["metadata"] == ["matchId": "m1"])
+            #expect(full["venueId"] == "42" && full["venue_id"] == "42")
+            #expect(full["imageUrl"] == "https://example.com/a.png" && full["expiresAt"] == "2099-01-02T03:04:05.000Z")
+            #expect(bare["metadata"] == [:])
+            for name in ["targetId", "venueId", "venue_id", "imageUrl", "expiresAt"] {
+                #expect(bare[name] == .some(.null), "\(name)")
+            }
+        }
+    }
+
     @Test("an item has all members that a list shows")
     func item() async throws {
         try await APIFixture.with { api in

@@ -30,7 +30,7 @@ struct MatrixTests {
         ("PATCH", "/api/preferences", "/api/preferences", #"{"enabled":true}"#),
         (
             "POST", "/api/push-token", "/api/push-token",
-            #"{"token":"fresh","platform":"ios","provider":"PROVIDER"}"#
+            #"{"token":"ExponentPushToken[fresh]","platform":"ios","provider":"PROVIDER"}"#
         ),
         ("PATCH", "/api/push-token", "/api/push-token", #"{"token":"TOKEN","permission":"denied"}"#),
         ("DELETE", "/api/push-token", "/api/push-token", #"{"token":"TOKEN"}"#),
@@ -41,6 +41,10 @@ struct MatrixTests {
         (
             "POST", "/api/reminders", "/api/reminders",
             #"{"localTime":"09:00","title":"Hei","body":"","eventType":"system"}"#
+        ),
+        (
+            "PUT", "/api/reminders/r1", "/api/reminders/{id}",
+            #"{"localTime":"08:00","title":"Hei","body":"","eventType":"system"}"#
         ),
         ("PATCH", "/api/reminders/r1", "/api/reminders/{id}", #"{"title":"Ny"}"#),
         ("DELETE", "/api/reminders/r1", "/api/reminders/{id}", nil),

@@ -162,6 +162,26 @@ struct SettingsRouteTests {
         }
     }
 
+    @Test("the catalogue lists the ways that the app has, by its configured providers and its catalogue")
+    func ways() async throws {
+        let (drop, venues) = (try #require(AppID(validating: "drop")), try #require(AppID(validating: "venues")))
+        func ways(_ api: APIFixture, _ app: String) async throws -> [String]? {
+            try await api.call("GET", "/api/catalog", app: app)["ways"]?.array?.compactMap(\.string)
+        }
+        try await APIFixture.with(providers: [drop: Set(PushProvider.allCases), venues: [.fcm]]) { api in
+            // The fixture has a browser key and an unsubscribe link for drop alone.
+            let expected = ["drop": ["app", "push", "email", "webpush"], "venues": ["app", "push"], "padel": ["app"]]
+            for (app, expected) in expected {
+                let found = try await ways(api, app)
+                #expect(found == expected)
+            }
+        }
+        try await APIFixture.with { api in
+            let found = try await ways(api, "drop")
+            #expect(found == ["app", "email"])
+        }
+    }
+
     @Test("the browser key is the app's own, and an app without one gets 404")
     func webPushKey() async throws {
         try await APIFixture.with { api in

@@ -104,6 +104,37 @@ struct EventSchemaTests {
                 "subscription": .object(WebPush.subscription { $0["auth"] = "short" }),
             ], false
         ),
+        (
+            "reminder.set",
+            ["userId": "u", "id": "r", "localTime": "09:00", "title": "t", "body": "", "on": "2026-12-01"], true
+        ),
+        ("reminder.set", ["userId": "u", "id": "r", "localTime": "09:00", "title": "t", "body": "", "on": "1"], false),
+        ("subscription.upserted", ["userId": "u", "token": "t", "platform": "web", "provider": "fcm"], true),
+        ("subscription.upserted", ["userId": "u", "token": "t", "platform": "android", "provider": "apns"], false),
+        ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios", "provider": "expo"], false),
+        (
+            "subscription.upserted",
+            ["userId": "u", "token": "ExponentPushToken[a]", "platform": "android", "provider": "expo"], true
+        ),
+        (
+            "subscription.upserted",
+            ["userId": "u", "token": "ExpoPushToken[a]", "platform": "web", "provider": "expo"], false
+        ),
+        (
+            "subscription.upserted",
+            ["userId": "u", "token": "ExpoPushToken[a]", "platform": "ios", "provider": "apns"], false
+        ),
+        (
+            "subscription.upserted",
+            ["userId": "u", "token": "https://a.example/x", "platform": "android", "provider": "fcm"], false
+        ),
+        (
+            "subscription.upserted",
+            [
+                "userId": "u", "token": .string(WebPush.endpoint), "platform": "ios", "provider": "webpush",
+                "subscription": .object(WebPush.subscription()),
+            ], false
+        ),
         ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios"], false),
         ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios", "provider": "post"], false),
         (

@@ -82,10 +82,12 @@ struct FeedTests {
         let fat = WebPush.subscription(beside: litter) { $0["more"] = .string(String(repeating: "y", count: 239)) }
         var lean = WebPush.kept()
         lean["vapidKeyID"] = "2026"
-        let devices = [("web", "webpush", FieldUpdate.set(lean)), ("android", "fcm", .unchanged)]
-        for (platform, provider, expected) in devices {
+        let devices = [
+            ("web", "webpush", WebPush.endpoint, FieldUpdate.set(lean)), ("android", "fcm", "t", .unchanged),
+        ]
+        for (platform, provider, token, expected) in devices {
             let text = """
-                {"userId":"u1","token":"\(WebPush.endpoint)","platform":"\(platform)","provider":"\(provider)",
+                {"userId":"u1","token":"\(token)","platform":"\(platform)","provider":"\(provider)",
                  "subscription":\(WebPush.text(fat))}
                 """
             guard case .subscriptionUpserted(let device) = try update(.subscriptionUpserted, text).change else {
@@ -120,6 +122,14 @@ struct FeedTests {
         #expect(ended?.text == "t1")
     }
 
+    @Test("a reminder names one date in place of days")
+    func reminderDate() throws {
+        let text = #"{"userId":"u1","id":"r","localTime":"09:00","on":"2026-12-01","days":null,"title":"t","body":""}"#
+        guard case .reminderSet(let reminder) = try update(.reminderSet, text).change else { throw NotAFeedMessage() }
+        let date = try #require(LocalDate(validating: "2026-12-01"))
+        #expect(reminder.days == .once(date))
+    }
+
     @Test("reminders apply to every day unless days are named, and their id is not the message's")
     func reminders() throws {
         let text = #"{"userId":"u1","id":"r1","localTime":"09:05","title":"Trening","body":""}"#
@@ -130,7 +140,7 @@ struct FeedTests {
         else { throw NotAFeedMessage() }
         #expect(reminder.id.text == "r1")
         #expect(reminder.localTime.description == "09:05")
-        #expect(reminder.days == Set(Weekday.allCases))
+        #expect(reminder.days.text == "mon,tue,wed,thu,fri,sat,sun")
         #expect(reminder.timezone == nil)
         let some =
             """
@@ -140,7 +150,7 @@ struct FeedTests {
         guard case .reminderSet(let partial) = try self.update(.reminderSet, some).change else {
             throw NotAFeedMessage()
         }
-        #expect(partial.days == [.monday, .sunday])
+        #expect(partial.days == .weekly([.monday, .sunday]))
         #expect(partial.timezone?.text == "UTC")
         guard case .reminderRemoved(_, let id) = try self.update(.reminderRemoved, some).change else {
             throw NotAFeedMessage()
@@ -175,6 +185,12 @@ struct FeedTests {
             (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","body":"b"}"#, "/title"),
             (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t"}"#, "/body"),
             (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":[]}"#, "/days"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","on":"1 May"}"#, "/on"),
+            (
+                .reminderSet,
+                #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"","on":"2026-12-01","days":["mon"]}"#,
+                "/on"
+            ),
             (
                 .reminderSet,
                 #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":["mon","Tue"]}"#, "/days/1"

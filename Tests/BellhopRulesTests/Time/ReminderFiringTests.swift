@@ -111,7 +111,7 @@ struct ReminderFiringTests {
 }
 
 extension ReminderFiring.Verdict {
-    fileprivate var text: String {
+    var text: String {
         switch self {
         case .fire(let slot): "fire \(slot.date)"
         case .wait(let slot): "wait \(slot.date)"

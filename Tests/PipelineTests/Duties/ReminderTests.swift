@@ -84,6 +84,36 @@ struct ReminderTests {
         }
     }
 
+    @Test("a reminder for one date fires once and is then gone, and a missed one is gone without firing")
+    func singleDate() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await PipelineFixture.on(servers) { pipeline in
+                let now = SystemTime().now().microseconds / 1_000_000
+                for (id, seconds) in [("today", now - 600), ("missed", now - 7_200), ("later", now + 86_400)] {
+                    let time = Timestamp(clamping: seconds * 1_000_000).description
+                    _ = try await servers.owner.run(
+                        """
+                        INSERT INTO reminders
+                            (app, user_id, id, local_time, days, timezone, title, body, event_type, planned_from, source_time)
+                        VALUES ('drop', 'u1', $1, $2, $3, 'UTC', 'Hei', '', 'transaction_complete',
+                                now() - interval '1 day', now())
+                        """,
+                        [.text(id), .text(String(time.dropFirst(11).prefix(5))), .text(String(time.prefix(10)))]
+                    )
+                }
+                try await pipeline.wait(for: 2, "SELECT count(*) FROM reminders WHERE removed_at IS NOT NULL")
+                try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications WHERE target_id = 'today'")
+                let left = try await servers.column(
+                    "SELECT id FROM reminders WHERE removed_at IS NULL AND next_fire_at > now()"
+                )
+                #expect(left == ["later"])
+                let fired = try await servers.column("SELECT id FROM reminders WHERE last_fired_on IS NOT NULL")
+                #expect(fired == ["today"])
+                #expect(try await servers.count("SELECT count(*) FROM notifications") == 1)
+            }
+        }
+    }
+
     @Test("a reminder of an app without a catalogue here is evaluated again within the hour, and fires when it has one")
     func unexplained() async throws {
         try await ServerFixture.withTopology { servers in

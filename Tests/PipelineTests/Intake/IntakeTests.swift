@@ -76,6 +76,14 @@ struct IntakeTests {
                 (#"{"id":"1","to":{"user":"u"}}"#, "nosuch.system", "unknown-app", "/app"),
                 (#"{"id":"1","to":{"user":"u"}}"#, "drop.nosuch", "unknown-type", "/eventType"),
                 (#"{"id":"1","to":{"user":"u"},"title":7}"#, "drop.system", "invalid-field", "/title"),
+                (
+                    #"{"userId":"u","token":"ExponentPushToken[x]","platform":"web","provider":"expo"}"#,
+                    "drop.subscription.upserted", "invalid-field", "/platform"
+                ),
+                (
+                    #"{"userId":"u","token":"t","platform":"android","provider":"apns"}"#,
+                    "drop.subscription.upserted", "invalid-field", "/provider"
+                ),
                 (#"{"id":"1","app":"other","to":{"user":"u"},"title":"t"}"#, "drop.system", "invalid-field", "/app"),
             ]
             for item in cases {

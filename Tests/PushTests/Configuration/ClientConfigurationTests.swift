@@ -17,6 +17,7 @@ struct ClientConfigurationTests {
         let drop = try #require(AppID(validating: "drop"))
         #expect(parts[drop]?.unsubscribe != nil)
         #expect(parts[drop]?.webPushKey == nil)
+        #expect(parts[drop]?.providers == [.fcm])
         #expect(throws: (any Error).self) { try ProviderConfiguration.read(file: file) }
     }
 }

@@ -21,7 +21,7 @@ struct APISettingsTests {
         "rates are read in any order, either may be omitted, and their text reads back",
         arguments: [
             ("user=5/s,address=50/s", CallRates(user: 5, address: 50)),
-            ("address=off", CallRates(user: 20, address: nil)),
+            ("address=off", CallRates(user: 20, address: nil)), ("off", CallRates(user: nil, address: nil)),
             ("address=7/s,user=off", CallRates(user: nil, address: 7)),
         ]
     )

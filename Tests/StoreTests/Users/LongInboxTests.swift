@@ -95,7 +95,7 @@ struct LongInboxTests {
             (.recipientUpserted, ["timezone": "Europe/Oslo"], .isKnown),
             (.subscriptionUpserted, ["token": "t", "platform": "ios", "provider": "fcm"], nil),
             (.followAdded, ["topic": "venue:1"], .followsFewer(than: 9, beside: topic)),
-            (.reminderSet, reminderFields, .hasFewerReminders(than: 9, beside: reminder)),
+            (.reminderSet, reminderFields, .lacksReminder(reminder, fewerThan: 9)),
             (.reminderRemoved, ["id": "r"], .hasReminder(reminder)),
             (.subscriptionRevoked, ["token": "t"], nil), (.followRemoved, ["topic": "venue:1"], nil),
         ]
