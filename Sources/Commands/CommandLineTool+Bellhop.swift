@@ -25,6 +25,6 @@ extension CommandLineTool {
     private static let asking: [any Command.Type] = [
         QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self, RevokeStaleCommand.self,
         CheckProviderCommand.self, KeysCommand.self, TokenCommand.self, DeadLettersCommand.self, FanoutsCommand.self,
-        HoldCommand.self, ImportCommand.self, ExportCommand.self,
+        HoldCommand.self, RetriesCommand.self, ProvidersCommand.self, ImportCommand.self, ExportCommand.self,
     ]
 }

@@ -8,7 +8,7 @@ import Settings
 /// The command `bellhop publish FILE|-`.
 enum PublishCommand: Command {
     static let name = "publish"
-    static let summary = "Validates a file of events, then publishes all of them with confirms, or none."
+    static let summary = "Publishes a file of events with confirms; none of them if one is invalid."
     static let synopsis = ["publish FILE|- [--json]"]
     static let options = [Option.json]
 

@@ -110,7 +110,8 @@ struct FanoutSession: Sendable {
                 shell.print(line: isJSON ? json : user.line)
                 count += 1
             }
-            return true
+            // A list without a reader is useless.
+            return shell.output.isOpen
         }
         if isJSON {
             shell.print(line: (count == 0 ? "{\"fanout\":\(record.number),\"users\":[" : "") + "],\"count\":\(count)}")

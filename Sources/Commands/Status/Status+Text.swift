@@ -90,10 +90,10 @@ extension Status {
 
     private func owed(_ store: StoreStatus) -> [String] {
         guard !store.owed.isEmpty else { return ["owed deliveries".filled(to: Self.firstColumn) + "none"] }
-        var table = TextTable(["owed deliveries", "count", "oldest due"])
+        var table = TextTable(["owed deliveries", "count", "oldest due", "last due"])
         for group in store.owed {
             let title = [group.state, group.reason].compactMap { $0 }.joined(separator: ", ")
-            table.add([title, Self.capped(group.count), distance(to: group.oldestDue)])
+            table.add([title, Self.capped(group.count), distance(to: group.oldestDue), distance(to: group.latestDue)])
         }
         return table.lines(firstColumn: Self.firstColumn)
     }

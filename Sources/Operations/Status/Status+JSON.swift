@@ -62,6 +62,7 @@ extension Status {
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
             ("breakers", store.map { .array($0.breakers.map(Self.breaker)) } ?? .null),
             ("failingProviders", store.map { _ in troublesJSON } ?? .null),
+            ("retriesByProvider", store.map { .array($0.retries.map(\.json)) } ?? .null),
             ("catalogs", .optional(catalogs)), ("processes", store.map { _ in processesJSON } ?? .null),
             (
                 "pausedReplays",
@@ -124,6 +125,7 @@ extension Status {
             JSONValue.members([
                 ("state", .string(group.state)), ("reason", .optional(group.reason)), ("count", .int(group.count)),
                 ("oldestDueAt", .string("\(Instant(microseconds: group.oldestDue))")),
+                ("latestDueAt", .string("\(Instant(microseconds: group.latestDue))")),
             ])
         }
         let total = store.owed.map(\.count).reduce(0, +)

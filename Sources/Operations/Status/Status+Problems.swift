@@ -12,9 +12,10 @@ extension Status {
     /// Within a severity, causes come before their effects.
     package var problemList: [StatusProblem] {
         let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + refusals
-        let degraded = shellProblems + processProblems + failures + delays
+        let degraded = shellProblems + processProblems + delays
         let all =
-            broken.asProblems(.broken) + degraded.asProblems(.degraded) + unfinished
+            broken.asProblems(.broken) + (failures + recoveries).asProblems(.degraded, page: "providers")
+            + degraded.asProblems(.degraded) + unfinished
             + brakes.asProblems(.onPurpose, page: "holds") + pausedFanouts
         return StatusProblem.Severity.allCases.flatMap { severity in all.filter { $0.severity == severity } }
     }

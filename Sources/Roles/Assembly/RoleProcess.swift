@@ -18,6 +18,7 @@ struct RoleProcess: Sendable {
     let logger: Logger
     let metrics: MetricsRegistry
     let pool: PostgresPool
+    private let databaseHealth: DatabaseHealth
     let time = SystemTime()
     /// The comparison of this host's clock with the database's.
     let clocks: ClockWatch
@@ -53,7 +54,9 @@ struct RoleProcess: Sendable {
         ProcessMetrics.register(in: metrics)
         var options = try foreign ?? setup.poolOptions(as: rights, name: role, size: size)
         options.statementTimeout = patience
-        options.observer = DatabaseHealth(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
+        let health = DatabaseHealth(logger.labelled("database"), time: SystemTime(), metrics: metrics)
+        databaseHealth = health
+        options.observer = health.see
         pool = PostgresPool(options)
         clocks = ClockWatch(pool: pool, time: time, logger: logger, metrics: metrics)
         var identity = Heartbeat.Identity(
@@ -187,8 +190,15 @@ struct RoleProcess: Sendable {
     /// Returns the readiness checks that every role has.
     func checks(_ publisher: MeteredPublisher) -> [ReadinessCheck] {
         [
-            ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck, clockCheck,
+            databaseCheck, ReadinessCheck("publisher") { publisher.obstacle }, clockCheck,
         ]
+    }
+
+    /// Returns the problem of a lane; `nil` if there is none.
+    ///
+    /// Without the database a lane's canary cannot return, so the problem names the database as the cause.
+    func problem(of worker: LaneWorker) -> String? {
+        worker.whatIsWrong.map(databaseHealth.explain)
     }
 
     /// Fails until the database's clock is known, and while it differs from this host's.

@@ -147,6 +147,19 @@ struct StatementCoverage {
             let lost = LostTake(priority: priority, begin: .now - .seconds(10), end: .now)
             _ = try await book.takeAgain(lost) { .now }
         }
+        let retries = RetryStore(pool: pool)
+        _ = try await retries.waiting(atMost: 10)
+        for priority in Priority.allCases {
+            _ = try await retries.bringForward(
+                keys[0].recipient.app,
+                "fcm",
+                priority,
+                from: nil,
+                atMost: 10,
+                after: .zero,
+                pausing: .milliseconds(5)
+            )
+        }
         _ = try await ForgottenClaimStore(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
         // The second pass waits until every transaction of the server that overlapped the erasure has ended, including
         // those of other tests.
