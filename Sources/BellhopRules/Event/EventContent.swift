@@ -104,7 +104,7 @@ extension Event {
         writer.write("noEmail", content.isNeverMailed)
         switch content.route {
         case .shared(let route)?: writer.write("route", route)
-        case .separate?: writer.write("route", content.route?.json.object ?? JSONObject())
+        case .separate?: writer.write("route", json: content.route?.json.object?.canonicalBytes)
         case nil: break
         }
         writer.write("targetId", content.targetID)
