@@ -67,6 +67,7 @@ let package = Package(
             "Tracing",
             ["HTTPTransfer", "Cryptography", "Settings", "BellhopRules", "BellhopJSON", "ServiceRuntime"]
         ),
+        library("Publishing", ["AMQP", "BellhopRules"]),
         library("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
@@ -84,8 +85,8 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "HTTPServer", "Store", "Push", "Postgres", "Tracing", "Cryptography", "Settings", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "HTTPServer", "Publishing", "Store", "Push", "Postgres", "Tracing", "Cryptography", "Settings",
+                "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ],
             resources: [.embedInCode("WebAssets/assets")],
             swiftSettings: settings
@@ -110,15 +111,15 @@ let package = Package(
         library(
             "Roles",
             [
-                "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres",
-                "HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "CLI", "API", "Console", "Operations", "Pipeline", "Publishing", "Store", "Push", "Tracing", "AMQP",
+                "Postgres", "HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         library(
             "Commands",
             [
-                "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP",
-                "Postgres", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Publishing", "Store", "Push", "Tracing",
+                "AMQP", "Postgres", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         library(
@@ -179,6 +180,7 @@ let package = Package(
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
         tests(of: "Settings", ["BellhopRules", "ServiceRuntime"]),
+        tests(of: "Publishing", ["AMQP", "BellhopRules"]),
         tests(
             of: "Push",
             ["Sandbox", "HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
@@ -202,8 +204,8 @@ let package = Package(
         tests(
             of: "API",
             [
-                "IntegrationSupport", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Tracing", "Compression",
-                "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "IntegrationSupport", "AMQP", "HTTPServer", "Postgres", "Publishing", "Store", "Pipeline", "Push",
+                "Tracing", "Compression", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

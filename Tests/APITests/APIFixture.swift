@@ -29,6 +29,7 @@ struct APIFixture: Sendable {
         tracer: Tracer? = nil,
         catalogs: CatalogSet? = nil,
         endpointHosts: [AppID: PushServiceHosts] = [:],
+        publishing: PublishingAccess? = nil,
         _ body: (APIFixture) async throws -> Value
     ) async throws -> Value {
         var setting = InboxCaller.Setting()
@@ -39,6 +40,7 @@ struct APIFixture: Sendable {
         setting.limits = limits
         setting.time = time
         setting.tracer = tracer
+        setting.publishing = publishing
         return try await ServerFixture.withSchema(catalogs: try catalogs ?? ServerFixture.shipped()) {
             [setting] servers in
             try await InboxCaller.with(servers, setting) { try await body(APIFixture(servers: servers, caller: $0)) }

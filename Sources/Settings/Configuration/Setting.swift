@@ -56,6 +56,7 @@ package struct Setting: Sendable, Hashable {
     package static let apiProxies = Setting("API_PROXIES")
     package static let apiConnections = Setting("API_CONNECTIONS")
     package static let operators = Setting("OPERATORS")
+    package static let publishers = Setting("PUBLISHERS")
     package static let retryDelays = Setting("RETRY_DELAYS")
     package static let retryLimit = Setting("RETRY_LIMIT")
     package static let prefetch = Setting("PREFETCH")
@@ -77,7 +78,7 @@ package struct Setting: Sendable, Hashable {
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .consoleOrigin,
         .metricsListen, .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate,
         .apiProxies,
-        .apiConnections, .operators,
+        .apiConnections, .operators, .publishers,
         .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
         .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
         .log,
