@@ -5,7 +5,7 @@ package import ServiceRuntime
 package import Settings
 import Store
 
-/// The users' API: it reads and changes the data of the signed-in user. Programs without AMQP publish events by it.
+/// The users' API, which reads and changes the data of the signed-in user, and the route for publishers.
 ///
 /// Every call passes the same steps: the address's rate limit, the token, the user's rate limit, and then its route.
 package struct InboxAPI: Sendable {

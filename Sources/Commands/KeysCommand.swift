@@ -47,9 +47,9 @@ enum KeysCommand: Command {
         case ["vapid"]: try makeVAPID(call)
         case ["tokens"]: try makeTokens(call)
         case ["operator"]: try makeOperator(call)
-        case ["publisher"]: try PublisherKeys.make(call)
-        case ["publisher", "list"]: try PublisherKeys.list(call)
-        case ["publisher", "revoke"]: try PublisherKeys.revoke(call)
+        case ["publisher"]: try makePublisher(call)
+        case ["publisher", "list"]: try listPublishers(call)
+        case ["publisher", "revoke"]: try revokePublisher(call)
         default: throw call.words.misuse("expected vapid, tokens, operator or publisher")
         }
     }

@@ -15,35 +15,59 @@ struct HTTPPublishingTests {
     private static let clients = 8
     private static let size = Proof.isFull ? 50_000 : 800
 
+    /// The events that were answered with 202.
+    private final class Tally: Sendable {
+        private struct State {
+            var accepted: Set<String> = []
+            var repeats = 0
+            var isOver = false
+        }
+
+        private let state = Mutex(State())
+
+        var accepted: Set<String> { state.withLock { $0.accepted } }
+        var repeats: Int { state.withLock { $0.repeats } }
+        /// Whether the clients must go on: until all faults have happened, and for the whole size.
+        var isUnfinished: Bool { state.withLock { !$0.isOver || $0.accepted.count < size } }
+
+        func add(_ ids: [String], calls: Int) {
+            state.withLock { state in
+                state.accepted.formUnion(ids)
+                state.repeats += calls - 1
+            }
+        }
+
+        func end() { state.withLock { $0.isOver = true } }
+    }
+
     @Test("every event answered with 202 is recorded exactly once, in spite of killed processes and restarted servers")
     func accepted() async throws {
         try await PrivateServers.with { servers in
             try await Stage.with(servers.addresses) { stage in
                 let publishing = try await PublishingProcess(stage)
                 let worker = try await stage.worker()
-                let state = Mutex<(accepted: Set<String>, repeats: Int, isOver: Bool)>(([], 0, false))
+                let tally = Tally()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for client in 0..<Self.clients {
                         group.addTask {
                             var number = 0
-                            while !state.withLock({ $0.isOver && $0.accepted.count >= Self.size }) {
+                            var isBatch = false
+                            while tally.isUnfinished {
                                 // Every second call is a batch.
-                                let count = number % 2 == 0 ? 1 : 10
+                                let count = isBatch ? 10 : 1
                                 let ids = (number..<number + count).map { "c\(client)-\($0)" }
                                 let calls = try await publishing.publish(ids)
-                                state.withLock { state in
-                                    state.accepted.formUnion(ids)
-                                    state.repeats += calls - 1
-                                }
+                                tally.add(ids, calls: calls)
                                 number += count
+                                isBatch.toggle()
                             }
                         }
                     }
-                    try await Self.disturb(publishing, servers) { state.withLock { $0.accepted.count } }
-                    state.withLock { $0.isOver = true }
+                    try await Self.disturb(publishing, servers) { tally.accepted.count }
+                    tally.end()
                     try await group.waitForAll()
                 }
-                let (accepted, repeats, _) = state.withLock { $0 }
+                let accepted = tally.accepted
                 try await eventually("all events are recorded", atMost: .proof) {
                     try await stage.count("notifications") >= accepted.count
                 }
@@ -53,7 +77,7 @@ struct HTTPPublishingTests {
                 #expect(Set(recorded) == accepted)
                 #expect(try await stage.count("dead_letters") == 0)
                 Proof.report(
-                    "published by HTTP: \(accepted.count) events accepted and recorded, \(repeats) calls repeated"
+                    "published by HTTP: \(accepted.count) events accepted and recorded, \(tally.repeats) calls repeated"
                 )
             }
         }

@@ -28,7 +28,9 @@ package struct CallRates: Hashable, Sendable {
             let pair = part.split(separator: "=", omittingEmptySubsequences: false)
             guard pair.count == 2, let rate = Self.rate(pair[1]) else { return nil }
             let name = String(pair[0])
-            guard ["user", "address", "publisher"].contains(name), rates.updateValue(rate, forKey: name) == nil else { return nil }
+            guard ["user", "address", "publisher"].contains(name), rates.updateValue(rate, forKey: name) == nil else {
+                return nil
+            }
         }
         self.init(
             user: rates["user"] ?? Self.usual.user,

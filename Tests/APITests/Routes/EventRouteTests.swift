@@ -166,9 +166,10 @@ struct EventRouteTests {
             #expect(try await stage.api.call("GET", "/api/settings", as: nil, headers: publisher).status == 401)
             #expect(stage.broker.messages.isEmpty)
         }
-        // Nobody publishes unless publishers are configured.
+        // Without configured publishers, no token is valid.
         try await APIFixture.with { api in
-            #expect(try await api.call("POST", "/api/events", Stage.event("1")).status == 401)
+            let answer = try await api.call("POST", "/api/events", Stage.event("1"))
+            #expect(answer.status == 401)
         }
     }
 

@@ -6,12 +6,12 @@ import Foundation
 import ServiceRuntime
 
 /// The tokens of publishers: `bellhop keys publisher`.
-enum PublisherKeys {
+extension KeysCommand {
     /// Creates a publisher's token and prints it once, with the entry for the file.
     ///
     /// With `--set`, the entry is also written to the file, in place of an earlier one with the same name.
-    static func make(_ call: Call) throws -> ExitCode {
-        let name = try name(call)
+    static func makePublisher(_ call: Call) throws -> ExitCode {
+        let name = try publisherName(call)
         let app = try call.words.required("app", AppID.rule, AppID.init(validating:))
         let types = try call.words.optional("types", "types separated by commas, each \(EventType.rule)", types)
         let (account, token) = try PublisherAccount.registered(as: name, app: app, types: types)
@@ -34,8 +34,8 @@ enum PublisherKeys {
     }
 
     /// Lists the publishers of a file, without their tokens, which the file does not contain.
-    static func list(_ call: Call) throws -> ExitCode {
-        let file = try PublisherFile.read(file: try path(call)).get()
+    static func listPublishers(_ call: Call) throws -> ExitCode {
+        let file = try PublisherFile.read(file: try publisherPath(call)).get()
         let lines = file.accounts.map { account in
             let types = account.types.map { $0.map(\.text).joined(separator: ", ") } ?? "all event types"
             return "\(account.name)  \(account.app)  \(types)"
@@ -48,8 +48,8 @@ enum PublisherKeys {
     }
 
     /// Removes a publisher from a file, so that its token is no longer valid.
-    static func revoke(_ call: Call) throws -> ExitCode {
-        let (name, path) = (try name(call), try path(call))
+    static func revokePublisher(_ call: Call) throws -> ExitCode {
+        let (name, path) = (try publisherName(call), try publisherPath(call))
         guard let rest = try PublisherFile.read(file: path).get().removing(name) else {
             throw CommandFailure(
                 .answerIsNo,
@@ -66,11 +66,11 @@ enum PublisherKeys {
         return .done
     }
 
-    private static func name(_ call: Call) throws -> String {
+    private static func publisherName(_ call: Call) throws -> String {
         try call.words.required("name", PublisherAccount.nameRule) { PublisherAccount.isName($0) ? $0 : nil }
     }
 
-    private static func path(_ call: Call) throws -> String {
+    private static func publisherPath(_ call: Call) throws -> String {
         try call.words.required("set", "the path of a file") { $0.isEmpty ? nil : $0 }
     }
 
@@ -81,7 +81,7 @@ enum PublisherKeys {
     }
 
     private static func write(_ file: PublisherFile, to path: String) throws {
-        try KeysCommand.write(file.text, to: path, mode: 0o644, over: .replaced)
+        try write(file.text, to: path, mode: 0o644, over: .replaced)
     }
 }
 

@@ -1,5 +1,5 @@
 import API
-import BellhopJSON
+import BellhopRules
 import CommandLineSupport
 import Cryptography
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 @testable import Commands
 
 @Suite("bellhop keys publisher")
-struct PublisherKeysTests {
+struct KeysCommandPublisherTests {
     private func withFile(_ body: (String) async throws -> Void) async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("publishers")).path
         defer { unlink(path) }
@@ -81,7 +81,7 @@ struct PublisherKeysTests {
             }
             let environment = [
                 "BELLHOP_PUBLISHERS": file,
-                "BELLHOP_CATALOGS": Checkout.folder.appendingPathComponent("deploy/catalogs").path,
+                "BELLHOP_CATALOGS": Checkout.file("deploy/catalogs").path,
             ]
             let answer = await Prompt(environment: environment).run("check-config")
             #expect(answer.code == .done)
