@@ -67,6 +67,7 @@ let package = Package(
             "Tracing",
             ["HTTPTransfer", "Cryptography", "Settings", "BellhopRules", "BellhopJSON", "ServiceRuntime"]
         ),
+        library("Publishing", ["AMQP", "BellhopRules"]),
         library("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
@@ -84,7 +85,8 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "HTTPServer", "HTTPTransfer", "Store", "Push", "Postgres", "Tracing", "Cryptography", "Settings",
+                "HTTPServer", "HTTPTransfer", "Publishing", "Store", "Push", "Postgres", "Tracing", "Cryptography",
+                "Settings",
                 "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ],
             resources: [.embedInCode("WebAssets/assets")],
@@ -110,15 +112,15 @@ let package = Package(
         library(
             "Roles",
             [
-                "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP", "Postgres",
-                "HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "CLI", "API", "Console", "Operations", "Pipeline", "Publishing", "Store", "Push", "Tracing", "AMQP",
+                "Postgres", "HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         library(
             "Commands",
             [
-                "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Store", "Push", "Tracing", "AMQP",
-                "Postgres", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "Roles", "CLI", "API", "Console", "Operations", "Pipeline", "Publishing", "Store", "Push", "Tracing",
+                "AMQP", "Postgres", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         library(
@@ -179,6 +181,7 @@ let package = Package(
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
         tests(of: "Settings", ["BellhopRules", "ServiceRuntime"]),
+        tests(of: "Publishing", ["AMQP", "BellhopRules"]),
         tests(
             of: "Push",
             ["Sandbox", "HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
@@ -188,7 +191,8 @@ let package = Package(
         tests(
             of: "Pipeline",
             [
-                "IntegrationSupport", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox",
+                "IntegrationSupport", "AMQP", "HTTPServer", "Postgres", "Publishing", "Store", "Push", "Tracing",
+                "Sandbox",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -202,7 +206,9 @@ let package = Package(
         tests(
             of: "API",
             [
-                "IntegrationSupport", "HTTPServer", "HTTPTransfer", "Postgres", "Store", "Pipeline", "Push", "Sandbox",
+                "IntegrationSupport", "AMQP", "HTTPServer", "HTTPTransfer", "Postgres", "Publishing", "Store",
+                "Pipeline",
+                "Push", "Sandbox",
                 "Tracing", "Compression", "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),

@@ -5,7 +5,7 @@ package import ServiceRuntime
 package import Settings
 import Store
 
-/// The users' API: it reads and changes the data of the signed-in user.
+/// The users' API, which reads and changes the data of the signed-in user, and the route for publishers.
 ///
 /// Every call passes the same steps: the address's rate limit, the token, the user's rate limit, and then its route.
 package struct InboxAPI: Sendable {
@@ -42,6 +42,7 @@ package struct InboxAPI: Sendable {
     private let turns = ChangeTurns()
     private let proxyWatch: ProxyWatch
     private let crossOrigin: CrossOrigin
+    private let events: EventRoute
     private let memory = TokenCache()
     private let logger: Logger
     private let metrics: APIMetrics
@@ -60,14 +61,15 @@ package struct InboxAPI: Sendable {
             logger: self.logger
         )
         self.metrics = APIMetrics(metrics)
+        events = EventRoute(tools: tools, rate: admission.rates.publisher, logger: self.logger, metrics: metrics)
         addRoutes()
     }
 
     /// The limits of requests.
     ///
-    /// The longest body is a browser's subscription, of a few kilobytes.
+    /// The longest body is a batch of events. A user's routes accept less: a browser's subscription of a few kilobytes.
     package static let limits = HTTPLimits(
-        bodyBytes: RouteTable.longestBody,
+        bodyBytes: max(RouteTable.longestBody, PublishedContent.longestBody),
         // Room for the longest token and the browser's other headers. Ten thousand open streams use this amount each.
         headerBytes: 12 * 1_024,
         connections: ConnectionLimits.usual.total
@@ -75,7 +77,8 @@ package struct InboxAPI: Sendable {
 
     /// Methods and paths, as listed in `docs/openapi.yaml`.
     package static let routes: [(method: String, path: String)] =
-        RouteTable.signedIn.map { ($0.method, $0.path) } + [("GET", "/u/{token}"), ("POST", "/u/{token}")]
+        RouteTable.signedIn.map { ($0.method, $0.path) }
+        + [("POST", EventRoute.path), ("GET", "/u/{token}"), ("POST", "/u/{token}")]
         + InboxPages.all.map { ("GET", $0.path) }
 
     /// Paths of the notification centre, which need no sign-in.
@@ -98,6 +101,8 @@ package struct InboxAPI: Sendable {
 
     private func addressLimit(_ request: HTTPRequest) -> HTTPResponse? {
         proxyWatch.look(at: request)
+        // Many publishers share an address with others, and have a limit of their own.
+        guard !events.isFromPublisher(request) else { return nil }
         let peer = request.caller(behind: admission.proxies)
         return peer.flatMap { addresses?.wait(for: $0, at: tools.time.steady()) }.map { APIError.tooMany($0).response }
     }
@@ -116,7 +121,15 @@ package struct InboxAPI: Sendable {
         var router = Router()
         addSignedIn(&router)
         let (guarded, record) = (guarded, record)
-        let (time, tracer) = (tools.time, tools.tracer)
+        let (time, tracer, events) = (tools.time, tools.tracer, events)
+        let published = events.body { request, fault in
+            record(request, EventRoute.path, fault.status, (time.steady(), tracer?.time.now()), false)
+        }
+        router.add("POST", EventRoute.path, body: published) { request in
+            await guarded(EventRoute.path, request, events.isFromPublisher(request)) {
+                try await events.accept(request)
+            }
+        }
         let unsubscribe = UnsubscribeRoutes(tools: tools, turns: turns)
         router.add("GET", "/u/{token}") { request in
             await guarded("/u/{token}", request, false) { try await unsubscribe.ask(request) }
@@ -237,7 +250,7 @@ package struct InboxAPI: Sendable {
     private func verified(_ request: HTTPRequest) -> Result<Caller, APIError> {
         let now = tools.now
         let issuers = admission.issuers()
-        let token = bearer(request)
+        let token = request.bearerToken
         switch token.flatMap({ memory.check($0, with: issuers, at: now) }) {
         case .success(let signedIn):
             guard let catalog = tools.catalogs.current[signedIn.app] else {
@@ -249,17 +262,5 @@ package struct InboxAPI: Sendable {
             if fault == .key, case .success(let token) = token { admission.noteUnknownKey(token) }
             return .failure(fault == .unavailable ? .keysUnavailable : .unauthorized)
         }
-    }
-
-    /// Returns the token of the only `Authorization` header.
-    ///
-    /// A token in the query is ignored.
-    private func bearer(_ request: HTTPRequest) -> Result<String, TokenError> {
-        let fields = request.headers.values(of: "Authorization")
-        guard fields.count == 1, let field = fields.first else { return .failure(.missing) }
-        guard field.utf8.count <= TokenVerifier.longest + 16 else { return .failure(.tooLong) }
-        let words = field.split(separator: " ")
-        guard words.count == 2, words[0].lowercased() == "bearer" else { return .failure(.missing) }
-        return .success(String(words[1]))
     }
 }

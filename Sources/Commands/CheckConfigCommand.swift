@@ -37,7 +37,7 @@ enum CheckConfigCommand: Command {
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
             "sign-in:    \(files.signInInWords)",
             "traces:     \(files.tracesInWords)",
-            "operators:  \(files.operatorsInWords)",
+            "operators:  \(files.operatorsInWords)", "publishers: \(files.publishersInWords)",
         ]
         call.answer(
             json(configuration, files, warnings),
@@ -126,6 +126,7 @@ enum CheckConfigCommand: Command {
             ("signIn", .array(files.signIn.map(\.json))),
             ("traces", .optional(files.traces)),
             ("operators", files.operators.map { .int($0.operators.count) } ?? .null),
+            ("publishers", files.publishers.map { .int($0.accounts.count) } ?? .null),
             ("warnings", .array(warnings.map { .string($0) })),
         ])
     }
@@ -157,6 +158,7 @@ private struct Files {
     /// The destination of spans.
     let traces: String?
     let operators: OperatorFile?
+    let publishers: PublisherFile?
 
     /// Reads all files.
     ///
@@ -173,6 +175,7 @@ private struct Files {
         signIn = attempt { try setup.configuration.signIn.map { try SignInConfiguration.issuers(of: $0).get() } } ?? []
         traces = attempt { try TracingSettings.read(setup.environment)?.place }
         operators = attempt { try setup.configuration.operators.map { try OperatorFile.read(file: $0).get() } }
+        publishers = attempt { try setup.configuration.publishers.map { try PublisherFile.read(file: $0).get() } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 
@@ -201,6 +204,23 @@ private struct Files {
         }
         return catalogs.catalogs.map { "\($0.app) (\($0.types.count) \($0.types.count == 1 ? "type" : "types"))" }
             .joined(separator: ", ")
+    }
+
+    /// Warnings of files that are valid and do not have the effect that an operator may expect.
+    var warnings: [String] { keyWarnings + publisherWarnings }
+
+    /// Warnings of publishers whose app or types no catalogue has: all of their calls are rejected.
+    private var publisherWarnings: [String] {
+        guard let catalogs else { return [] }
+        let name = Setting.publishers.environmentName
+        return (publishers?.accounts ?? []).flatMap { account -> [String] in
+            guard let catalog = catalogs[account.app] else {
+                return ["\(name): no catalogue describes the app \(account.app) of \(account.name)"]
+            }
+            let known = account.types ?? []
+            let unknown = known.filter { catalog[$0] == nil && !EventType.isReserved($0.text) }
+            return unknown.map { "\(name): \(account.app) has no type \($0), which \(account.name) may publish" }
+        }
     }
 
     /// Warnings of keys that name no apps, if there are several apps.
@@ -263,6 +283,14 @@ private struct Files {
             return "none configured (\(Setting.operators.environmentName)); no console starts without"
         }
         return operators.operators.map { "\($0.name) (\($0.role.rawValue))" }.joined(separator: ", ")
+    }
+
+    var publishersInWords: String {
+        guard let publishers else {
+            return "none configured (\(Setting.publishers.environmentName)); nobody publishes by HTTP"
+        }
+        let names = publishers.accounts.map { "\($0.name) (\($0.app))" }.joined(separator: ", ")
+        return names.isEmpty ? "the file names none" : names
     }
 
     var providersInWords: String {

@@ -1,7 +1,9 @@
 import BellhopRules
 import CLI
 import Foundation
+import Publishing
 import ServiceRuntime
+import Store
 
 /// The events in a file: one JSON object, or one object per line.
 struct EventFile: Sendable {
@@ -13,6 +15,12 @@ struct EventFile: Sendable {
         let judgement: Result<Submission, Rejection>
         /// The reason for a rejection, with positions in the file; `nil` if the message is valid.
         let complaint: String?
+
+        /// The message to publish; `nil` if it is rejected.
+        var event: ValidEvent? {
+            guard case .success(let submission) = judgement else { return nil }
+            return ValidEvent(submission, in: InboundEnvelope(body: body, source: .elsewhere))
+        }
     }
 
     /// The text of one message, with its position in the file.
@@ -47,8 +55,9 @@ struct EventFile: Sendable {
     /// Judges every message of a whole file, as if it arrived now.
     init(_ bytes: [UInt8], catalogs: CatalogSet) {
         let now = SystemTime().timestamp
+        let validator = EventValidator(catalogs, parser: .hashing(catalogs))
         entries = Self.documents(bytes).map { document in
-            let judgement = Self.judge(document.body, catalogs, now)
+            let judgement = validator.judge(InboundEnvelope(body: document.body, source: .elsewhere), at: now)
             return Entry(
                 line: document.line,
                 body: document.body,
@@ -81,22 +90,6 @@ struct EventFile: Sendable {
             )
         }
         return bytes
-    }
-
-    /// Judges a message as a worker does, without the checks that need the database.
-    private static func judge(
-        _ body: [UInt8],
-        _ catalogs: CatalogSet,
-        _ now: Timestamp
-    ) -> Result<Submission, Rejection> {
-        let envelope = InboundEnvelope(body: body, source: .elsewhere)
-        return SubmissionParser.hashing(catalogs).parse(envelope).flatMap { submission in
-            guard case .event(let event) = submission, let catalog = catalogs[event.app] else {
-                return .success(submission)
-            }
-            if let rejection = event.refusal(at: now) { return .failure(rejection) }
-            return catalog.render(event, language: nil).map { _ in submission }
-        }
     }
 
     /// Splits a file into messages.

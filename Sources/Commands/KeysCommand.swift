@@ -1,5 +1,6 @@
 import API
 import BellhopJSON
+import BellhopRules
 import CLI
 import Console
 import Cryptography
@@ -9,14 +10,17 @@ import ServiceRuntime
 
 /// The command `bellhop keys`.
 ///
-/// It creates key pairs for browser push services and for tokens of the inbox API, and tokens for the console.
+/// It creates key pairs for browser push services and for tokens of the inbox API, and tokens for the console and for
+/// publishers.
 enum KeysCommand: Command {
     static let name = "keys"
     static let summary =
-        "Generates VAPID keys, API signing keys or a console token."
+        "Generates VAPID keys, API signing keys, or a token of an operator or publisher."
     static let synopsis = [
         "keys vapid [--out FILE] [--json]", "keys tokens --out FILE --set FILE",
         "keys operator --name NAME [--role viewer|operator] --set FILE [--json]",
+        "keys publisher --name NAME --app APP [--types TYPE,TYPE] [--set FILE] [--json]",
+        "keys publisher list --set FILE [--json]", "keys publisher revoke --name NAME --set FILE [--json]",
     ]
     static let options = [
         Option.taking("out", "FILE", "write the private key there, for its owner alone; never over another file"),
@@ -24,10 +28,17 @@ enum KeysCommand: Command {
             "set",
             "FILE",
             "tokens: the key set of BELLHOP_JWT_KEYS, to which the key is added, or a new one; "
-                + "operator: the file of BELLHOP_OPERATORS, in which they get a line, or a new one"
+                + "operator: the file of BELLHOP_OPERATORS, in which they get a line, or a new one; "
+                + "publisher: the same for the file of BELLHOP_PUBLISHERS"
         ),
-        Option.taking("name", "NAME", "operator: name of the token's owner, for the audit"),
+        Option.taking("name", "NAME", "operator, publisher: name of the token's owner, for the audit and the log"),
         Option.taking("role", "viewer|operator", "operator: role: viewer or operator (default: operator)"),
+        Option.taking("app", "APP", "publisher: the app whose events the token permits"),
+        Option.taking(
+            "types",
+            "TYPE,TYPE",
+            "publisher: permitted event types and feed messages (default: all event types, no feed messages)"
+        ),
         Option.json,
     ]
 
@@ -36,7 +47,10 @@ enum KeysCommand: Command {
         case ["vapid"]: try makeVAPID(call)
         case ["tokens"]: try makeTokens(call)
         case ["operator"]: try makeOperator(call)
-        default: throw call.words.misuse("expected vapid, tokens or operator")
+        case ["publisher"]: try makePublisher(call)
+        case ["publisher", "list"]: try listPublishers(call)
+        case ["publisher", "revoke"]: try revokePublisher(call)
+        default: throw call.words.misuse("expected vapid, tokens, operator or publisher")
         }
     }
 
@@ -117,7 +131,7 @@ enum KeysCommand: Command {
     }
 
     /// Writes to a new file by default, so that a key in use is never lost.
-    private static func write(
+    static func write(
         _ bytes: [UInt8],
         to path: String,
         mode: UInt32 = 0o600,

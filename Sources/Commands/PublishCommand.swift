@@ -1,7 +1,7 @@
 import AMQP
 import BellhopRules
 import CLI
-import Pipeline
+import Publishing
 import ServiceRuntime
 import Settings
 
@@ -21,10 +21,7 @@ enum PublishCommand: Command {
         try await meet(options, setup.names.events, call.shell)
         let publisher = Publisher(options)
         publisher.start()
-        let messages = file.entries.compactMap { entry in
-            (try? entry.judgement.get()).map { EventMessage.make($0, body: entry.body, to: setup.names.events) }
-        }
-        let outcomes = await publisher.publish(messages)
+        let outcomes = await publisher.publish(file.entries.compactMap { $0.event?.message(to: setup.names.events) })
         await publisher.close()
         let (confirmed, all) = (outcomes.count { $0 == .confirmed }, outcomes.count)
         call.answer(

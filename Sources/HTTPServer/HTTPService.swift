@@ -17,15 +17,18 @@ package final class HTTPService: Service {
     package let name: String
     private let place: Place
     private let limits: HTTPLimits
+    private let grace: Duration
     private let admission: HTTPAdmission?
     private let logger: Logger
     private let handler: HTTPHandler
     private let running = Mutex<ListenAddress?>(nil)
 
+    /// Creates the service; after the drain, running handlers have at most `grace` to answer.
     package init(
         name: String,
         at place: Place,
         limits: HTTPLimits = HTTPLimits(),
+        grace: Duration = .seconds(5),
         logger: Logger,
         admission: HTTPAdmission? = nil,
         handler: @escaping HTTPHandler
@@ -33,6 +36,7 @@ package final class HTTPService: Service {
         self.name = name
         self.place = place
         self.limits = limits
+        self.grace = grace
         self.logger = logger
         self.admission = admission
         self.handler = handler
@@ -50,7 +54,7 @@ package final class HTTPService: Service {
         logger.notice("listening", ["service": .text(name), "address": .text("http://\(server.address)")])
         await drain.wait()
         running.withLock { $0 = nil }
-        await server.stop()
+        await server.stop(grace: grace)
     }
 
     private func start() throws -> HTTPServer {

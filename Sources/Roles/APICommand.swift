@@ -1,9 +1,11 @@
+import AMQP
 import API
 import BellhopRules
 package import CLI
 import HTTPServer
 import Pipeline
 import Postgres
+import Publishing
 import Push
 package import ServiceRuntime
 import Settings
@@ -50,6 +52,7 @@ package enum APICommand: Command {
         untilInputEnds: Bool
     ) async throws -> ExitCode {
         let configuration = process.setup.configuration
+        let publishing = try process.publishing()
         let herald = process.herald()
         let users = UserStore(pool: process.pool)
         let hub = try process.liveHub(users, catalogs, keys, herald)
@@ -63,6 +66,7 @@ package enum APICommand: Command {
             metrics: process.metrics
         )
         tools.tracer = process.tracer
+        tools.publishing = publishing?.access
         let admission = InboxAPI.AccessPolicy(
             issuers: { keys.current },
             noteUnknownKey: keys.noteUnknownKey(of:),
@@ -75,11 +79,14 @@ package enum APICommand: Command {
             name: "inbox API",
             at: HTTPService.Place(configuration.apiListen, from: Setting.apiListen.environmentName),
             limits: limits(configuration),
+            // Calls of publishers wait for the broker's confirms.
+            grace: publishing == nil ? .seconds(5) : max(.seconds(1), configuration.drainTimeout - .seconds(2)),
             logger: process.logger,
             admission: api.admit,
             handler: api.respond(to:)
         )
-        return await process.run(
+        publishing?.publisher.start()
+        let code = await process.run(
             [service, hub, keys, process.reload(of: catalogs), herald, ClockDuty(process.clocks)],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
@@ -88,6 +95,8 @@ package enum APICommand: Command {
                 process.databaseCheck, process.clockCheck,
             ]
         )
+        await publishing?.publisher.close()
+        return code
     }
 
     private static func limits(_ configuration: BellhopConfiguration) -> HTTPLimits {
@@ -104,7 +113,29 @@ package enum APICommand: Command {
     private static let portOffset = 101
 }
 
+/// The way of publishers' events to the broker.
+private struct PublishingWay {
+    let access: PublishingAccess
+    let publisher: Publisher
+}
+
 extension RoleProcess {
+    /// Makes the way for publishers; `nil` if none are configured, so that the process needs no broker.
+    fileprivate func publishing() throws -> PublishingWay? {
+        guard let file = setup.configuration.publishers else { return nil }
+        let directory = try PublisherDirectory(file: file, time: time, logger: logger)
+        let publisher = try eventPublisher()
+        let events = EventPublisher(
+            to: setup.names.events,
+            obstacle: { publisher.obstacle },
+            publish: { await publisher.publish($0) }
+        )
+        return PublishingWay(
+            access: PublishingAccess(publishers: { directory.current }, events: events),
+            publisher: publisher
+        )
+    }
+
     /// Makes the hub of open streams, which receives change notifications on its own database connection.
     fileprivate func liveHub(
         _ users: UserStore,

@@ -30,6 +30,7 @@ struct APIFixture: Sendable {
         catalogs: CatalogSet? = nil,
         endpointHosts: [AppID: PushServiceHosts] = [:],
         providers: [AppID: Set<PushProvider>] = [:],
+        publishing: PublishingAccess? = nil,
         _ body: (APIFixture) async throws -> Value
     ) async throws -> Value {
         var setting = InboxCaller.Setting()
@@ -41,6 +42,7 @@ struct APIFixture: Sendable {
         setting.limits = limits
         setting.time = time
         setting.tracer = tracer
+        setting.publishing = publishing
         return try await ServerFixture.withSchema(catalogs: try catalogs ?? ServerFixture.shipped()) {
             [setting] servers in
             try await InboxCaller.with(servers, setting) { try await body(APIFixture(servers: servers, caller: $0)) }

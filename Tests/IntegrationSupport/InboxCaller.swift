@@ -61,6 +61,7 @@ package struct InboxCaller: Sendable {
         /// The clock of calls and streams; tokens use the machine's clock.
         package var time: any TimeSource = SystemTime()
         package var tracer: Tracer?
+        package var publishing: PublishingAccess?
 
         package init() {}
     }
@@ -113,6 +114,7 @@ package struct InboxCaller: Sendable {
             metrics: metrics
         )
         tools.tracer = setting.tracer
+        tools.publishing = setting.publishing
         let admission = InboxAPI.AccessPolicy(
             issuers: { keys.current },
             origins: setting.origins.compactMap(WebOrigin.init),

@@ -12,6 +12,8 @@ package struct PlainCall: Sendable {
     private let body: [UInt8]
 
     /// Creates a call; `headers` are whole lines.
+    ///
+    /// A body is `application/json` unless the headers state another type.
     package init(_ method: String, port: UInt16, path: String, headers: [String] = [], body: [UInt8] = []) {
         self.method = method
         self.port = port
@@ -47,8 +49,10 @@ package struct PlainCall: Sendable {
             throw Failure(description: "\(method) \(path): port \(port) takes no connection")
         }
         let lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: close"]
-        let length = body.isEmpty ? [] : ["Content-Type: application/json", "Content-Length: \(body.count)"]
-        let head = (lines + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
+        let isTyped = headers.contains { $0.hasPrefix("Content-Type:") }
+        let type = body.isEmpty || isTyped ? [] : ["Content-Type: application/json"]
+        let length = body.isEmpty ? [] : ["Content-Length: \(body.count)"]
+        let head = (lines + type + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
         // A server that rejects a request by its header may not read all of it, but sends its answer.
         connection.send(Array(head.utf8) + body)
         return try read(from: connection)

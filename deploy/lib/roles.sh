@@ -132,6 +132,25 @@ settle_console() {
     settle_listen CONSOLE
 }
 
+# Sets up a publisher of the app drop, whose token is made once. If the caller has a file of publishers, only these can
+# publish by HTTP.
+settle_publishers() {
+    local publishers=$data/publishers.json token
+    if [[ -z ${BELLHOP_PUBLISHERS:-} || $BELLHOP_PUBLISHERS == "$publishers" ]]; then
+        if [[ ! -s $publishers || -z ${BELLHOP_PUBLISHER_TOKEN:-} ]]; then
+            rm -f "$publishers"
+            token=$("$bellhop" keys publisher --name sample --app drop --set "$publishers" --json \
+                | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
+            [[ -n $token ]] || die "making a token for a publisher failed; see the line above"
+            export_line BELLHOP_PUBLISHER_TOKEN "$token"
+        fi
+    else
+        publishers=$BELLHOP_PUBLISHERS
+        drop_line BELLHOP_PUBLISHER_TOKEN
+    fi
+    export_line BELLHOP_PUBLISHERS "$publishers"
+}
+
 metrics_from_to() {
     printf 'metrics on http://%s:%s/metrics' "$metrics_host" "$1"
     (($1 == $2)) || printf ' to :%s' "$2"

@@ -18,6 +18,8 @@ package struct APIContext: Sendable {
     let wholeInboxes = RateLimiter<UserKey>(burst: 5, every: .seconds(5))
     /// The recorder of calls' spans, or `nil` if tracing is off.
     package var tracer: Tracer?
+    /// The parts for publishers, or `nil` if no publishers are configured.
+    package var publishing: PublishingAccess?
 
     /// The parts of an app's secrets that the API uses: the public halves of Web Push keys, and unsubscribe links.
     package struct AppSecrets: Sendable {

@@ -13,6 +13,8 @@ package struct APIError: Error, Sendable {
     let message: String
     /// The invalid member or parameter.
     var field: String?
+    /// The number of the faulty element of a batch, counted from 0.
+    var index: Int?
     var headers: [(name: String, value: String)] = []
 
     init(_ status: Int, _ code: String, _ message: String, field: String? = nil) {
@@ -23,7 +25,7 @@ package struct APIError: Error, Sendable {
     }
 
     package var response: HTTPResponse {
-        var response = HTTPResponse.failure(status, code: code, message: message, field: field)
+        var response = HTTPResponse.failure(status, code: code, message: message, field: field, index: index)
         for header in headers { response.headers[header.name] = header.value }
         return response
     }

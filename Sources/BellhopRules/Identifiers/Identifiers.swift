@@ -95,7 +95,7 @@ public struct EventType: TextIdentifier {
     public static let cancellation = "event.cancelled"
 
     /// Returns whether every app has this type, so that no catalogue may describe it.
-    static func isReserved(_ name: String) -> Bool {
+    package static func isReserved(_ name: String) -> Bool {
         FeedType(rawValue: name) != nil || name == cancellation
     }
 }

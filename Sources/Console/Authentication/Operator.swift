@@ -12,9 +12,7 @@ package enum OperatorRole: String, CaseIterable, Sendable {
 package struct Operator: Hashable, Sendable {
     package let name: String
     package let role: OperatorRole
-    /// SHA-256 of the token.
-    ///
-    /// The token is random and long, so no slow hash is needed against guessing.
+    /// The hash of the token, as ``BearerToken`` makes it.
     package let tokenHash: [UInt8]
 
     package init(name: String, role: OperatorRole, tokenHash: [UInt8]) {
@@ -30,13 +28,8 @@ package struct Operator: Hashable, Sendable {
         as name: String,
         _ role: OperatorRole
     ) throws(CryptographyError) -> (person: Operator, token: String) {
-        let token = tokenPrefix + Base64URL.encode(try SecureRandom.bytes(32))
-        return (Operator(name: name, role: role, tokenHash: hash(of: token)), token)
-    }
-
-    /// Returns the hash that is stored and compared in place of a token.
-    static func hash(of token: String) -> [UInt8] {
-        SHA256.digest(of: Array(token.utf8)).bytes
+        let (token, hash) = try BearerToken.make(prefix: "bhop_")
+        return (Operator(name: name, role: role, tokenHash: hash), token)
     }
 
     /// Whether a name fits on one line of the audit and of a screen.
@@ -45,7 +38,4 @@ package struct Operator: Hashable, Sendable {
     }
 
     package static let nameRule = "a name of 1 to 64 bytes without blanks"
-
-    /// A prefix that identifies the token's kind in files and logs.
-    private static let tokenPrefix = "bhop_"
 }

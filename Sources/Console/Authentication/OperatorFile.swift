@@ -14,7 +14,7 @@ package struct OperatorFile: Sendable, Equatable {
     ///
     /// All hashes are compared completely and in constant time, even after a match.
     func owner(of token: String) -> Operator? {
-        let hash = Operator.hash(of: token)
+        let hash = BearerToken.hash(of: token)
         var found: Operator?
         for person in operators where ConstantTime.areEqual(person.tokenHash, hash) { found = person }
         return found

@@ -35,14 +35,16 @@ package struct HTTPResponse: Sendable {
         HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: .bytes(bytes))
     }
 
-    /// Returns an error in its general form: `{"error":{"code","message","field"?}}`.
+    /// Returns an error in its general form: `{"error":{"code","message","field"?,"index"?}}`.
     package static func failure(
         _ status: Int,
         code: String,
         message: String,
-        field: String? = nil
+        field: String? = nil,
+        index: Int? = nil
     ) -> HTTPResponse {
-        let place = field.map { ",\"field\":\($0.asJSONString)" } ?? ""
+        let place =
+            (field.map { ",\"field\":\($0.asJSONString)" } ?? "") + (index.map { ",\"index\":\($0)" } ?? "")
         let json = "{\"error\":{\"code\":\(code.asJSONString),\"message\":\(message.asJSONString)\(place)}}\n"
         return .json(Array(json.utf8), status: status)
     }

@@ -89,10 +89,12 @@ package struct ProviderWatchDuty: Service {
             }
             let isForgotten = now.microseconds - outage.latest.microseconds > Self.memory.microseconds
             guard isOver || isForgotten else { continue }
+            if isOver, leads {
+                try await report(endOf: outage, place, at: now)
+                memory.walks[place] = Walk()
+            }
+            // After the report: if its query fails, the next turn repeats it.
             memory.outages[place] = nil
-            guard isOver, leads else { continue }
-            try await report(endOf: outage, place, at: now)
-            memory.walks[place] = Walk()
         }
         guard leads else { return memory.walks.removeAll() }
         for place in memory.walks.keys { try await bringForward(place, &memory) }

@@ -169,6 +169,21 @@ struct RoleProcess: Sendable {
         return MeteredPublisher(publisher, metrics)
     }
 
+    /// Makes the publisher of a role that publishes events for others and can answer them that the broker is away.
+    func eventPublisher() throws -> Publisher {
+        Publisher(
+            PublisherOptions(
+                broker: try setup.broker(),
+                name: "bellhop \(role), publishing",
+                window: 4_000,
+                // Twice this time is still shorter than the time after which most callers give up.
+                timeout: .seconds(10),
+                presence: presence,
+                observer: observe("publisher")
+            )
+        )
+    }
+
     /// Returns a factory of consumers, each with a separate connection and not yet started.
     ///
     /// `label` names them in the log.

@@ -57,6 +57,7 @@ extension BellhopConfiguration {
         apiProxies = reader.apiProxies()
         apiConnections = reader.apiConnections()
         operators = reader.path(.operators, of: .file)
+        publishers = reader.path(.publishers, of: .file)
         retryDelays = reader.retryDelays() ?? []
         retryLimit = reader.integer(.retryLimit, in: 1...100, default: 8)
         prefetch = reader.prefetch()

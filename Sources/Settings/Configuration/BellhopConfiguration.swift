@@ -88,6 +88,10 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: none.
     package let operators: String?
+    /// A file with the publishers that may send events by HTTP.
+    ///
+    /// Default: none, and nobody may.
+    package let publishers: String?
     /// The retry tiers, in increasing order.
     ///
     /// Default: `10s,30s,2m,10m,1h`.

@@ -58,6 +58,7 @@ package struct Setting: Sendable, Hashable {
     package static let apiProxies = Setting("API_PROXIES")
     package static let apiConnections = Setting("API_CONNECTIONS")
     package static let operators = Setting("OPERATORS")
+    package static let publishers = Setting("PUBLISHERS")
     package static let retryDelays = Setting("RETRY_DELAYS")
     package static let retryLimit = Setting("RETRY_LIMIT")
     package static let prefetch = Setting("PREFETCH")
@@ -80,7 +81,7 @@ package struct Setting: Sendable, Hashable {
         .metricsListen, .managementURL, .listenURL, .relayURL, .signIn, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins,
         .apiRate,
         .apiProxies,
-        .apiConnections, .operators,
+        .apiConnections, .operators, .publishers,
         .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
         .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
         .log,

@@ -1,8 +1,10 @@
 import AMQP
 import BellhopRules
 import IntegrationSupport
-@testable import Pipeline
+import Publishing
 import Testing
+
+@testable import Pipeline
 
 @Suite("Messages of events")
 struct EventMessageTests {
@@ -11,7 +13,7 @@ struct EventMessageTests {
         let bytes = Array(body.utf8)
         let envelope = InboundEnvelope(body: bytes, source: .elsewhere)
         let submission = try SubmissionParser(try ServerFixture.shipped()).parse(envelope).get()
-        return EventMessage.make(submission, body: bytes, to: "bellhop.events")
+        return ValidEvent(submission, in: envelope).message(to: "bellhop.events")
     }
 
     @Test(

@@ -23,6 +23,7 @@ struct APISettingsTests {
             ("user=5/s,address=50/s", CallRates(user: 5, address: 50)),
             ("address=off", CallRates(user: 20, address: nil)), ("off", CallRates(user: nil, address: nil)),
             ("address=7/s,user=off", CallRates(user: nil, address: 7)),
+            ("publisher=9/s", CallRates(user: 20, address: 200, publisher: 9)),
         ]
     )
     func rates(text: String, rates: CallRates) throws {
