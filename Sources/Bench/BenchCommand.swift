@@ -4,7 +4,7 @@ import Pipeline
 package import ServiceRuntime
 import Settings
 
-/// The command `bellhop bench [fanout|urgent|api|latency|idle|decision|erasures]`.
+/// The command `bellhop bench [fanout|urgent|api|latency|idle|decision|erasures|relay]`.
 ///
 /// It measures rates, costs and latencies of workers and of the inbox API.
 package enum BenchCommand: Command {
@@ -20,6 +20,7 @@ package enum BenchCommand: Command {
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
+        "bench relay [--events N] [--workers N] [--json] [--keep]",
         "bench decision [--events N] [--users N] [--seed N] [--json]",
     ]
     package static let options = [
@@ -33,7 +34,7 @@ package enum BenchCommand: Command {
         Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
         Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
         Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
-        Option.taking("workers", "N", "worker processes that drain the lane (1)"),
+        Option.taking("workers", "N", "worker processes that drain the lane, or relays (1)"),
         Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
         Option.taking("rate", "N/s", "events per second of a latency or urgent run (50/s)"),
         Option.taking("seed", "N", "decides users and events (1)"),
@@ -54,7 +55,7 @@ package enum BenchCommand: Command {
 /// The measurement that a command line asks for.
 private struct BenchOrder: Sendable {
     enum Run: String {
-        case throughput, fanout, urgent, api, latency, idle, erasures
+        case throughput, fanout, urgent, api, latency, idle, erasures, relay
         /// In memory.
         ///
         /// All others use servers and workers.
@@ -81,7 +82,7 @@ private struct BenchOrder: Sendable {
     init(_ call: Call) throws(CommandFailure) {
         let words = call.words
         guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
-            throw words.misuse("expected nothing, fanout, urgent, api, latency, idle, decision or erasures")
+            throw words.misuse("expected nothing, fanout, urgent, api, latency, idle, decision, erasures or relay")
         }
         self.run = run
         events = try words.number("events", in: 1...10_000_000)
@@ -145,6 +146,7 @@ private struct BenchOrder: Sendable {
             return try await run.measure(on: testbed)
         case .api: return try await api(say).measure(on: testbed)
         case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
+        case .relay: return try await RelayRun(rows: events ?? 50_000, relays: workers).measure(on: testbed)
         case .erasures:
             let half = workload(events: 20_000, users: 100_000)
             return try await ErasureRun(workload: half, workers: workers, erasures: erasures, say: say)

@@ -16,6 +16,7 @@ final class Testbed: Sendable {
     let ledger: BenchmarkBook
     let fanouts: BenchmarkFanoutBook
     let inboxes: BenchmarkInboxBook
+    let outbox: BenchmarkOutboxBook
     /// The folder of the logs and the providers' file.
     ///
     /// It is removed with the testbed.
@@ -56,6 +57,7 @@ final class Testbed: Sendable {
         ledger = BenchmarkBook(pool: owner)
         fanouts = BenchmarkFanoutBook(pool: owner)
         inboxes = BenchmarkInboxBook(pool: owner)
+        outbox = BenchmarkOutboxBook(pool: owner)
         publisher = Publisher(
             PublisherOptions(broker: try setup.broker(), name: "bellhop bench, publishing", window: 2_000)
         )

@@ -15,7 +15,7 @@ extension Call {
     /// Returns the operator for an act that must not wait for its reason, and whether the reason is still missing.
     func operatorAtOnce() -> (ActingOperator, isUnexplained: Bool) {
         let because = reason(words.value("because"))
-        return (acting(because ?? "no reason given yet"), isUnexplained: because == nil)
+        return (acting(because ?? ActingOperator.noReasonYet), isUnexplained: because == nil)
     }
 
     /// Asks for the reason of an act that was performed already; `nil` without a terminal or without an answer.

@@ -74,12 +74,13 @@ enum CheckConfigCommand: Command {
 
     /// Returns warnings about settings that work but are less safe than an operator may expect.
     private static func warnings(_ configuration: BellhopConfiguration) throws -> [String] {
-        guard let text = configuration.databaseURL?.revealed else { return [] }
-        let url = try DatabaseURL(text)
-        guard url.mayBeOverheard else { return [] }
-        let name = Setting.databaseURL.environmentName
-        let mode = url["sslmode"] ?? "prefer"
-        return ["\(name) goes to another machine with sslmode=\(mode), which proves nothing of it: write verify-full"]
+        let urls = [(Setting.databaseURL, configuration.databaseURL), (.relayURL, configuration.relayURL)]
+        return try urls.compactMap { setting, secret in
+            guard let url = try secret.map({ try DatabaseURL($0.revealed) }), url.mayBeOverheard else { return nil }
+            let mode = url["sslmode"] ?? "prefer"
+            return "\(setting.environmentName) goes to another machine with sslmode=\(mode), which proves nothing of "
+                + "it: write verify-full"
+        }
     }
 
     /// Warns of a lease that is too short for slow requests.

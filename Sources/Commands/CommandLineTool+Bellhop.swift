@@ -17,13 +17,14 @@ extension CommandLineTool {
 
     private static let running: [any Command.Type] = [
         UpCommand.self, MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self,
-        SchedulerCommand.self, APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self,
+        SchedulerCommand.self, APICommand.self, ConsoleCommand.self, RelayCommand.self, StatusCommand.self,
+        PublishCommand.self,
         ValidateCommand.self, CheckConfigCommand.self,
     ]
 
     private static let asking: [any Command.Type] = [
         QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self, RevokeStaleCommand.self,
         CheckProviderCommand.self, KeysCommand.self, TokenCommand.self, DeadLettersCommand.self, FanoutsCommand.self,
-        HoldCommand.self,
+        HoldCommand.self, RetriesCommand.self, ProvidersCommand.self, ImportCommand.self, ExportCommand.self,
     ]
 }

@@ -1,13 +1,14 @@
 import AMQP
 import BellhopRules
 import CLI
+import Pipeline
 import ServiceRuntime
 import Settings
 
 /// The command `bellhop publish FILE|-`.
 enum PublishCommand: Command {
     static let name = "publish"
-    static let summary = "Validates a file of events, then publishes all of them with confirms, or none."
+    static let summary = "Publishes a file of events with confirms; none of them if one is invalid."
     static let synopsis = ["publish FILE|- [--json]"]
     static let options = [Option.json]
 
@@ -20,7 +21,10 @@ enum PublishCommand: Command {
         try await meet(options, setup.names.events, call.shell)
         let publisher = Publisher(options)
         publisher.start()
-        let outcomes = await publisher.publish(file.entries.map { message($0, to: setup.names.events) })
+        let messages = file.entries.compactMap { entry in
+            (try? entry.judgement.get()).map { EventMessage.make($0, body: entry.body, to: setup.names.events) }
+        }
+        let outcomes = await publisher.publish(messages)
         await publisher.close()
         let (confirmed, all) = (outcomes.count { $0 == .confirmed }, outcomes.count)
         call.answer(
@@ -65,24 +69,6 @@ enum PublishCommand: Command {
             cameBack: "line \(first.line) would be rejected, \(why)\(others)",
             whatToDo: "nothing was published; bellhop validate \(path) lists every fault"
         )
-    }
-
-    /// Makes the message of an entry.
-    ///
-    /// The routing key and the properties repeat parts of the body, for operators who inspect messages at the broker.
-    private static func message(_ entry: EventFile.Entry, to exchange: String) -> OutgoingMessage {
-        var properties = MessageProperties(contentType: "application/json")
-        var key = ""
-        switch entry.judgement {
-        case .success(.event(let event)):
-            key = "\(event.app).\(event.type)"
-            // AMQP limits short strings to 255 bytes. The body contains the id in any case.
-            properties.messageID = event.id.text
-        case .success(.feed(let update)): key = "\(update.app).\(update.change.type.rawValue)"
-        case .success(.cancellation(let app, _)): key = "\(app).\(SubmissionParser.cancellationType)"
-        case .failure: break
-        }
-        return OutgoingMessage(exchange: exchange, routingKey: key, properties: properties, body: entry.body)
     }
 
     private static func verdict(_ outcomes: [PublishOutcome]) throws(CommandFailure) -> ExitCode {

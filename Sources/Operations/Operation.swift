@@ -33,7 +33,7 @@ package struct Operation: Sendable {
 
 extension Operation {
     /// All operations.
-    package static let all = holds + fanouts + deadLetters + replays + explanations
+    package static let all = holds + retries + providers + fanouts + deadLetters + replays + explanations
 
     /// Performs a reading.
     package func read(_ fields: OperationFields, in context: OperationsContext) async throws(OperationError)

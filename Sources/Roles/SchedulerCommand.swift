@@ -60,6 +60,7 @@ package enum SchedulerCommand: Command {
                 DeadLetterMetricsDuty(context: context, catalogs: source),
                 FanoutMetricsDuty(context: context, catalogs: source),
                 BacklogAgeDuty(context: context, catalogs: source),
+                ProviderWatchDuty(context: context, process: process.identity.id, catalogs: source),
                 ErasureDuty(context: context), RetentionDuty(context: context, retention: configuration.retention),
                 process.reload(of: source),
                 ClockDuty(process.clocks), FarInstantDuty(context: context),
@@ -73,9 +74,9 @@ package enum SchedulerCommand: Command {
             ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
-            checks: [
+            checks: process.checks(publisher) + [
                 ReadinessCheck(filer.name) { filer.isReady ? nil : "not consuming" }
-            ] + process.checks(publisher)
+            ]
         )
         await publisher.close()
         return ending

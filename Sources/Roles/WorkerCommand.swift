@@ -82,7 +82,7 @@ package enum WorkerCommand: Command {
             context: context
         )
         let workers = try workers(for: lanes, process, intake, publisher)
-        let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.whatIsWrong } }
+        let checks = workers.map { worker in ReadinessCheck(worker.name) { process.problem(of: worker) } }
         let ending = await process.run(
             workers + [
                 receipts, OutletRefresher(outlets), intake.puller(for: lanes), intake.report,
@@ -98,9 +98,9 @@ package enum WorkerCommand: Command {
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
-            checks: checks + [
+            checks: process.checks(publisher) + checks + [
                 ReadinessCheck(receipts.name) { receipts.isReady ? nil : "not consuming" }
-            ] + process.checks(publisher)
+            ]
         )
         intake.report.tell()
         heartbeat.close()

@@ -16,6 +16,7 @@ struct HelpGoldenTests {
         }
         let verbs = [
             ("dead-letters", DeadLetterVerb.allCases.map(\.rawValue)), ("fanouts", FanoutVerb.allCases.map(\.rawValue)),
+            ("retries", RetryVerb.allCases.map(\.rawValue)),
             ("hold", HoldVerb.allCases.map(\.rawValue)),
         ]
         for (command, verbs) in verbs {

@@ -41,6 +41,26 @@ struct RevokeStaleTests {
         }
     }
 
+    @Test("the SQL function of a cron job ends the same devices and returns their number")
+    func inSQL() async throws {
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.pool.run(
+                """
+                INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                                                last_seen_at, source_time)
+                SELECT 'padel', 'u' || n, 'sub_000000000000000' || n, 'ios', 'apns', 't' || n, seen, seen, seen
+                FROM generate_series(1, 3) n, LATERAL (SELECT now() - n * interval '50 days' AS seen) AS s
+                """
+            )
+            let ended = try await servers.pool.run("SELECT revoke_stale_push_subscriptions(90)").integer(0, 0)
+            #expect(ended == 2)
+            let users = try await servers.column(
+                "SELECT profile_id FROM push_subscriptions WHERE revoke_reason = 'stale' ORDER BY 1"
+            )
+            #expect(users == ["u2", "u3"])
+        }
+    }
+
     @Test("a dry run shows the devices that it would end and ends none, and --app limits the command to an app")
     func rehearsal() async throws {
         try await ServerFixture.withSchema { servers in

@@ -27,4 +27,24 @@ enum PlainProgram {
         }
         return status
     }
+
+    /// Runs a program with a text as its input, and returns its status and its output.
+    ///
+    /// It waits on a separate thread, because the program may take seconds.
+    static func output(
+        of words: [String],
+        environment: [String: String],
+        input: String
+    ) async throws -> (status: Int32, text: String) {
+        let base = NSTemporaryDirectory() + "bellhop-script-" + UUID().uuidString
+        let (question, answer) = (base + ".in", base + ".out")
+        defer { for path in [question, answer] { unlink(path) } }
+        try input.write(toFile: question, atomically: false, encoding: .utf8)
+        let status = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(returning: run(words, environment: environment, input: question, output: answer))
+            }
+        }
+        return (status, (try? String(contentsOfFile: answer, encoding: .utf8)) ?? "")
+    }
 }

@@ -61,22 +61,12 @@ package enum PythonScript {
         environment: [String: String] = [:]
     ) async throws -> String {
         guard let python else { throw Failure(description: "python3 is not installed") }
-        let base = NSTemporaryDirectory() + "bellhop-script-" + UUID().uuidString
-        let (question, answer) = (base + ".in", base + ".out")
-        defer { for path in [question, answer] { unlink(path) } }
-        try input.write(toFile: question, atomically: false, encoding: .utf8)
         let words = [python.path, folder.appendingPathComponent(script).path] + arguments
         let variables = environment.merging(
             ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         ) { given, _ in given }
-        let status = await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    returning: PlainProgram.run(words, environment: variables, input: question, output: answer)
-                )
-            }
-        }
+        let (status, text) = try await PlainProgram.output(of: words, environment: variables, input: input)
         guard status == 0 else { throw Failure(description: "\(script) failed with status \(status)") }
-        return try String(contentsOfFile: answer, encoding: .utf8)
+        return text
     }
 }

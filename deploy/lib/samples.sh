@@ -5,10 +5,10 @@
 
 samples=$checkout/deploy/samples
 
-# The number of notifications of the events: one per event and user. The event to a venue's followers makes three, and
-# the announcement to everyone in the club two.
-sample_apps=(drop safe venues padel daily)
-sample_notifications=17
+# The number of notifications of the events: one per event and user. The payment to a Safe makes two, the event to a
+# venue's followers four, and the announcement to everyone in the club two. daily has only a reminder.
+sample_apps=(drop safe venues padel)
+sample_notifications=18
 
 publish_samples() {
     local before started
@@ -21,6 +21,7 @@ publish_samples() {
     ((before > 0)) || publish_people
     ! is_running sandbox || publish_browser
     publish_events "$before"
+    publish_reminder
     # The same id with other content is rejected once the first event is stored. One such dead letter is enough.
     sample_query_says "$count_dead_letters" 1 || publish_broken "$before"
     if ((before > 0)); then
@@ -31,11 +32,38 @@ publish_samples() {
     show_samples
 }
 
+# In padel, ada's quiet hours include the next seven hours.
 publish_people() {
-    local count
-    count=$(grep -c . "$samples/people.jsonl")
-    bellhop_must "setting up the users of $samples/people.jsonl" publish "$samples/people.jsonl"
+    local count hour people=$data/run/people.jsonl
+    hour=$((10#$(TZ=Europe/Stockholm date +%H)))
+    {
+        cat "$samples/people.jsonl"
+        printf '{"app":"padel","eventType":"recipient.upserted","userId":"ada","locale":"sv","timezone":"Europe/Stockholm",'
+        printf '"preferences":{"quietHours":{"enabled":true,"startHour":%d,"endHour":%d}}}\n' "$hour" "$(((hour + 8) % 24))"
+    } >"$people"
+    count=$(grep -c . "$people")
+    bellhop_must "setting up the users of $samples/people.jsonl" publish "$people"
+    rm -f "$people"
     await_samples 0 "$count_people" "$count" "users, their devices, follows and reminders are not stored"
+}
+
+# Sets a reminder for dan in daily that fires within two minutes, in place of that of an earlier run.
+publish_reminder() {
+    local former id time
+    former=$(sample_query "select id from NAMESPACE.reminders
+        where app = 'daily' and user_id = 'dan' and id like 'sample-%' and removed_at is null")
+    time=$(date -u -d '+2 minutes' +%H:%M)
+    {
+        [[ -z $former ]] || while IFS= read -r id; do
+            printf '{"app":"daily","eventType":"reminder.removed","userId":"dan","id":"%s"}\n' "$id"
+        done <<<"$former"
+        printf '{"app":"daily","eventType":"reminder.set","userId":"dan","id":"sample-%s","localTime":"%s","timezone":"UTC",' \
+            "$(date -u +%s)" "$time"
+        printf '"title":"Time for today\u0027s page","body":"Ten minutes are enough."}\n'
+    } >"$data/run/reminder.jsonl"
+    bellhop_must "setting a reminder" publish "$data/run/reminder.jsonl"
+    rm -f "$data/run/reminder.jsonl"
+    await_samples 0 "$count_unplanned_reminders" 0 "the reminders have no next time"
 }
 
 # Registers the sandbox's browser for bo in padel. Browsers of earlier sandboxes no longer exist, so bo revokes them.
@@ -90,20 +118,22 @@ show_samples() {
     sample_query "select '  ' || rpad(n.app, 8) || rpad(n.user_id, 6) || rpad(n.event_id, 10) || rpad(n.type, 22) || rpad(n.title, 38)
             || coalesce('through ' || string_agg(coalesce(s.provider, d.channel), ', ' order by s.provider)
                     filter (where d.state in ('delivered', 'accepted')),
-                string_agg(case d.state when 'suppressed' then 'no push: ' || d.reason else 'push ' || d.state end, ', '
-                    order by d.target) filter (where d.channel = 'push'), '')
+                string_agg(case when d.state = 'suppressed' then 'no push: ' || d.reason
+                        when d.due_at is null then 'push ' || d.state
+                        else 'push at ' || to_char(d.due_at at time zone 'UTC', 'HH24:MI') || ' UTC: ' || d.reason end,
+                    ', ' order by d.target) filter (where d.channel = 'push'), '')
         from NAMESPACE.notifications n
             left join NAMESPACE.deliveries d on (d.app, d.user_id, d.notification_id) = (n.app, n.user_id, n.id)
             left join NAMESPACE.push_subscriptions s on (s.app, s.profile_id, s.id) = (d.app, d.user_id, d.target)
         where n.event_id like 'sample-_'
         group by n.app, n.user_id, n.id, n.type, n.title, n.event_id
         order by array_position('{$order}'::text[], n.app), n.user_id, n.event_id"
-    sample_query "select '  ' || rpad(f.app, 8) || rpad(coalesce(f.topic, 'everyone'), 28)
+    sample_query "select '  ' || rpad(f.app, 8) || rpad(coalesce(regexp_replace(f.topic, '^(.{25}).{2,}', '\1…'), 'everyone'), 28)
             || 'one event to ' || f.users || ' users, ' || f.state || '; bellhop fanouts shows more'
         from NAMESPACE.fanouts f where f.event_id like 'sample-_' order by f.number"
     sample_query "select '  ' || rpad(app, 8) || rpad(user_id, 6) || 'reminder at ' || local_time || ', next on '
-            || coalesce(to_char(next_fire_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC', 'a day not planned yet')
-        from NAMESPACE.reminders where app = 'daily' and user_id = 'dan' and removed_at is null order by id"
+            || to_char(next_fire_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC'
+        from NAMESPACE.reminders where app = 'daily' and user_id = 'dan' and removed_at is null order by next_fire_at"
     ! is_running sandbox || say sandbox "received since it started: $(received_by_provider)"
     sample_query "select 'dead letter ' || 'broken on purpose: ' || event_id || ' again, with another amount; refused as '
             || reason || ', kept in dead_letters' || case state when 'open' then '' else ', ' || state end
@@ -112,7 +142,7 @@ show_samples() {
 
 count_people="select (select count(*) from NAMESPACE.recipients
         where app = 'drop' and user_id in ('ada', 'bo', 'cleo', 'dan') or app = 'padel' and user_id in ('ada', 'bo'))
-    + (select count(*) from NAMESPACE.follows where app = 'venues' and topic = 'venue:42' and user_id in ('ada', 'bo', 'cleo'))
+    + (select count(*) from NAMESPACE.follows where app = 'venues' and topic = 'venue:42' or app = 'safe' and topic like 'safe:%:0x5afe%')
     + (select count(*) from NAMESPACE.reminders where app = 'daily' and user_id = 'dan' and id = 'morning')
     + (select count(*) from NAMESPACE.push_subscriptions
         where device_token ~ '^(sample-device-of-|ExponentPushToken.sample-phone-of-|....1c7e9f0d2468ace013579bdf0)')"
@@ -123,7 +153,10 @@ count_open_fanouts="select count(*) from NAMESPACE.fanouts where event_id like '
 count_open_deliveries="select count(*) from NAMESPACE.deliveries d join NAMESPACE.notifications n
         on (d.app, d.user_id, d.notification_id) = (n.app, n.user_id, n.id)
     where n.event_id like 'sample-_'
-        and d.state in ('pending', 'sending', 'deferred', 'retrying')"
+        and d.state in ('pending', 'sending', 'deferred', 'retrying')
+        and coalesce(d.reason, '') not in ('quiet-hours', 'digest')"
+count_unplanned_reminders="select count(*) from NAMESPACE.reminders
+    where app = 'daily' and user_id = 'dan' and removed_at is null and next_fire_at is null"
 count_dead_letters="select least(count(*), 1) from NAMESPACE.dead_letters where app = 'drop' and event_id = 'sample-1'"
 
 sample_query_says() {

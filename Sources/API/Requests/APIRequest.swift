@@ -78,8 +78,12 @@ struct APIRequest: Sendable {
     ///
     /// Returns false if the condition is not met.
     @discardableResult
-    func isHeard(_ update: FeedUpdate, where condition: Precondition? = nil) async throws -> Bool {
-        switch try await users.say(update, as: reader, at: now, where: condition) {
+    func isHeard(
+        _ update: FeedUpdate,
+        where condition: Precondition? = nil,
+        isDefault: Bool = false
+    ) async throws -> Bool {
+        switch try await users.say(update, as: reader, at: now, where: condition, isDefault: isDefault) {
         case .heard: return true
         case .preconditionFailed: return false
         case .erased:

@@ -34,7 +34,7 @@ struct CrossOrigin: Sendable {
         response.headers.add("Vary", "Origin")
         guard let origin = allowed(request) else { return }
         response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers["Access-Control-Expose-Headers"] = "ETag, Retry-After"
+        response.headers["Access-Control-Expose-Headers"] = "Date, ETag, Retry-After"
     }
 
     private func allowed(_ request: HTTPRequest) -> String? {

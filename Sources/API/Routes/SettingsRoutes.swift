@@ -12,8 +12,11 @@ enum SettingsRoutes {
     }
 
     /// Answers `PATCH /api/settings`.
+    ///
+    /// With `isDefault`, the body is a device's report, which changes no value that was set.
     static func change(_ call: APIRequest) async throws -> HTTPResponse {
-        let body = try call.body(["pushEnabled", "emailEnabled", "locale", "timezone", "email"])
+        var body = try call.body(["pushEnabled", "emailEnabled", "locale", "timezone", "email", "isDefault"])
+        let isDefault = try isReport(&body)
         let update = try call.said(.recipientUpserted, body)
         if case .recipientUpserted(let said) = update.change {
             try call.expectZone(said.timezone.value)
@@ -21,8 +24,20 @@ enum SettingsRoutes {
                 throw APIError.field("email", "only the app's servers set the address")
             }
         }
-        if !body.isEmpty { try await call.isHeard(update) }
+        if !body.isEmpty { try await call.isHeard(update, isDefault: isDefault) }
         return try await answer(call)
+    }
+
+    /// Removes `isDefault` from a body and returns its value; a report has only a language and a time zone.
+    private static func isReport(_ body: inout JSONObject) throws(APIError) -> Bool {
+        guard let given = body["isDefault"] else { return false }
+        guard let isDefault = given.bool else { throw .field("isDefault", "expected true or false") }
+        body["isDefault"] = nil
+        guard isDefault else { return false }
+        if let other = body.members.first(where: { !["locale", "timezone"].contains($0.key) || $0.value == .null }) {
+            throw .field(other.key, "only valid without isDefault")
+        }
+        return true
     }
 
     private static func answer(_ call: APIRequest) async throws -> HTTPResponse {

@@ -11,6 +11,8 @@ enum InboxPages {
         StaticAsset("/inbox.css", type: "text/css; charset=utf-8", PackageResources.page_css),
         StaticAsset("/inbox.js", type: script, PackageResources.page_js),
         StaticAsset("/bellhop-inbox.js", type: script, component, headers: shared),
+        StaticAsset("/bellhop-client.js", type: script, client, headers: shared),
+        StaticAsset("/bellhop-client.d.ts", type: plain, PackageResources.client_d_ts, headers: shared),
         StaticAsset("/sw.js", type: script, worker, headers: shared + [("Content-Security-Policy", workerPolicy)]),
         StaticAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
         StaticAsset("/icon.png", type: "image/png", PackageResources.icon_png, headers: shared),
@@ -18,6 +20,7 @@ enum InboxPages {
         StaticAsset("/manifest.json", type: "application/manifest+json", PackageResources.manifest_json),
     ]
 
+    private static let plain = "text/plain; charset=utf-8"
     private static let script = "text/javascript; charset=utf-8"
 
     /// Blocks inline scripts, inline styles and other origins, and prevents text from becoming a script or markup.
@@ -41,14 +44,15 @@ enum InboxPages {
     private static let shared = [("Cross-Origin-Resource-Policy", "cross-origin")]
 
     private static let component: [UInt8] = {
-        let style = String(decoding: condensed(PackageResources.inbox_css), as: UTF8.self).asJSONString
+        let style = String(decoding: ScriptCondenser.style(PackageResources.inbox_css), as: UTF8.self).asJSONString
         return joined(
             "(() => {\n\"use strict\";\nconst STYLES = \(style);\n",
             [
                 PackageResources.words_js, PackageResources.clock_js, PackageResources.times_js,
                 PackageResources.links_js, PackageResources.icons_js, PackageResources.elements_js,
-                PackageResources.client_js, PackageResources.stream_js, PackageResources.model_js,
-                PackageResources.mirror_js, PackageResources.registration_js, PackageResources.push_js,
+                PackageResources.client_js, PackageResources.stream_js, PackageResources.mirror_js,
+                PackageResources.registration_js, PackageResources.shelf_js, PackageResources.model_js,
+                PackageResources.push_js,
                 PackageResources.attention_js, PackageResources.menu_js, PackageResources.list_js,
                 PackageResources.settings_js, PackageResources.screen_js, PackageResources.acts_js,
                 PackageResources.inbox_js,
@@ -60,31 +64,33 @@ enum InboxPages {
     private static let worker = joined(
         "\"use strict\";\n",
         [
-            PackageResources.clock_js, PackageResources.links_js, PackageResources.mirror_js,
-            PackageResources.registration_js, PackageResources.rules_js, PackageResources.worker_js,
+            PackageResources.clock_js, PackageResources.links_js, PackageResources.client_js,
+            PackageResources.mirror_js, PackageResources.registration_js, PackageResources.rules_js,
+            PackageResources.worker_js,
         ],
         ""
     )
 
-    private static func joined(_ beginning: String, _ files: [[UInt8]], _ end: String) -> [UInt8] {
-        Array(beginning.utf8) + files.map(condensed).joined(separator: [0x0A]) + Array(end.utf8)
-    }
+    /// The client library: the files that the component and the worker also contain, and the rest of the API.
+    private static let client = joined(
+        "",
+        [
+            PackageResources.client_js, PackageResources.stream_js, PackageResources.machines_js,
+            PackageResources.bellhop_client_js, PackageResources.mirror_js, PackageResources.registration_js,
+            PackageResources.sharing_js,
+        ],
+        """
 
-    /// Returns a file without lines of comments and without indentation.
-    ///
-    /// No file has a string of several lines, or code behind a comment's end.
-    private static func condensed(_ file: [UInt8]) -> [UInt8] {
-        var isComment = false
-        var lines: [ArraySlice<UInt8>] = []
-        for line in file.split(separator: 0x0A) {
-            let words = line.drop { $0 == 0x20 }
-            isComment = isComment || words.starts(with: "/*".utf8)
-            if isComment {
-                isComment = !words.suffix(2).elementsEqual("*/".utf8)
-            } else if !words.isEmpty, !words.starts(with: "//".utf8) {
-                lines.append(words)
-            }
-        }
-        return Array(lines.joined(separator: [0x0A]))
+        export {
+          BellhopClient, CallError, PermissionState, SubscriptionState, deviceClock, shareWithWorker,
+          forgetMirror as forgetWorkerData, registrationOf as browserDevice,
+        };
+
+        """
+    )
+
+    private static func joined(_ beginning: String, _ files: [[UInt8]], _ end: String) -> [UInt8] {
+        let scripts = files.map(ScriptCondenser.script)
+        return Array(beginning.utf8) + scripts.joined(separator: [0x0A]) + Array(end.utf8)
     }
 }

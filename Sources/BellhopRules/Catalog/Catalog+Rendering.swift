@@ -5,7 +5,7 @@ public struct RenderedContent: Hashable, Sendable {
     /// The body; may be empty.
     public let body: String
     /// The target of a tap; `nil` if neither the event nor the catalogue defines one.
-    public let link: DeepLink?
+    public package(set) var link: DeepLink?
     /// The outdated route, as the catalogue writes it, if the event named that route or one below it.
     ///
     /// Such events are counted until producers no longer send them.
@@ -53,13 +53,28 @@ extension Catalog {
         let (title, body) = filled
         if content.title == nil { try Self.check(title, 1...FieldLimits.title) }
         if content.body == nil { try Self.check(body, 0...FieldLimits.body) }
-        guard let route = content.route else {
+        switch content.route {
+        case nil:
             return RenderedContent(title: title, body: body, link: link(from: values, position), reroutedFrom: nil)
+        case .shared(let route)?:
+            let successor = routes.rewritten(route)
+            let link = DeepLink(web: successor?.route ?? route, mobile: successor?.route ?? route, scheme: nil)
+            return RenderedContent(title: title, body: body, link: link, reroutedFrom: successor?.old)
+        case .separate(let web, let mobile, let scheme)?:
+            let (newWeb, newMobile) = (web.flatMap(routes.rewritten), mobile.flatMap(routes.rewritten))
+            let own = link(from: values, position)
+            let link = DeepLink(
+                web: newWeb?.route ?? web ?? own?.web ?? Self.home,
+                mobile: newMobile?.route ?? mobile ?? own?.mobile ?? Self.home,
+                // The catalogue's URL belongs to its route for phones.
+                scheme: scheme ?? (mobile == nil ? own?.scheme : nil)
+            )
+            return RenderedContent(title: title, body: body, link: link, reroutedFrom: newWeb?.old ?? newMobile?.old)
         }
-        let successor = routes.rewritten(route)
-        let link = DeepLink(web: successor?.route ?? route, mobile: successor?.route ?? route, scheme: nil)
-        return RenderedContent(title: title, body: body, link: link, reroutedFrom: successor?.old)
     }
+
+    /// The target of a tap on a kind of client for which neither the event nor the catalogue names one.
+    private static let home = "/"
 
     /// Returns title and body; `nil` if there is no source for a title.
     ///

@@ -39,7 +39,7 @@ public final class CatalogType: Sendable {
     /// The roles of the topic's followers that receive it; `nil` for all followers.
     public let roles: Set<FollowRole>?
     /// The audience of an event that names none; `nil` if each event must name one.
-    public let audience: Audience?
+    public let audience: DefaultAudience?
     /// The handling of several notifications within a short time; `nil` if each is sent individually.
     public let burst: BurstPolicy?
     /// The period in which a push is useful; `nil` for no limit.
@@ -107,7 +107,7 @@ public final class CatalogType: Sendable {
         let emailByDefault: Bool
         let whenMuted: WhenMuted
         let roles: Set<FollowRole>?
-        let audience: Audience?
+        let audience: DefaultAudience?
         let burst: BurstPolicy?
         let lifetime: Lifetime?
         let quietHours: QuietHoursPolicies

@@ -47,7 +47,7 @@ public struct SubmissionParser: Sendable {
             let circumstances = Event.Defaults(
                 time: time,
                 trace: claims.traceParent,
-                audience: policy.audience,
+                audience: reader[EventField.to.rawValue] == nil ? try policy.audience?.audience(from: reader) : nil,
                 read: { catalog.reading(of: $0, for: policy) }
             )
             return .event(try Event(reader, (app, type, id), circumstances))

@@ -104,7 +104,7 @@ public final class Event: Sendable {
         fields[EventField.title.rawValue] = content.title.map(JSONValue.string)
         fields[EventField.body.rawValue] = content.body.map(JSONValue.string)
         fields[EventField.data.rawValue] = content.data.isEmpty ? nil : .object(content.data)
-        fields[EventField.route.rawValue] = content.route.map(JSONValue.string)
+        fields[EventField.route.rawValue] = content.route?.json
         fields[EventField.targetId.rawValue] = content.targetID.map(JSONValue.string)
         fields[EventField.metadata.rawValue] = content.metadata.isEmpty ? nil : .object(content.metadata)
         fields[EventField.venueId.rawValue] = content.venueID.map(JSONValue.string)

@@ -6,8 +6,8 @@ public struct EventContent: Hashable, Sendable {
     public var body: String?
     /// The values for templates and for the client; empty if the message has none.
     public var data: JSONObject
-    /// The target of a tap; replaces the catalogue's link.
-    public var route: String?
+    /// The target of a tap; replaces the catalogue's link, or a part of it.
+    public var route: EventRoute?
     /// The subject of the notification, such as a transaction.
     public var targetID: String?
     /// Strings for the client; every value is a `.string`.
@@ -27,7 +27,7 @@ public struct EventContent: Hashable, Sendable {
         title = try reader.text(EventField.title.rawValue, 1...FieldLimits.title)
         body = try reader.text(EventField.body.rawValue, 0...FieldLimits.body)
         data = try reader.object(EventField.data.rawValue) ?? JSONObject()
-        route = try reader.line(EventField.route.rawValue, longest: FieldLimits.route)
+        route = try EventRoute(reader)
         targetID = try reader.line(EventField.targetId.rawValue, longest: FieldLimits.reference)
         metadata = try Self.metadata(reader)
         venueID = try reader.line(EventField.venueId.rawValue, longest: FieldLimits.reference)
@@ -102,7 +102,11 @@ extension Event {
         writer.write("imageUrl", content.imageURL)
         writer.write("metadata", json: metadata)
         writer.write("noEmail", content.isNeverMailed)
-        writer.write("route", content.route)
+        switch content.route {
+        case .shared(let route)?: writer.write("route", route)
+        case .separate?: writer.write("route", json: content.route?.json.object?.canonicalBytes)
+        case nil: break
+        }
         writer.write("targetId", content.targetID)
         writer.write("title", content.title)
         writer.write("type", type.text)

@@ -23,7 +23,9 @@ public struct ReminderUpdate: Hashable, Sendable {
         localTime = try Self.localTime(reader)
         if let date = try Self.date(reader) { days = .once(date) } else { days = .weekly(try Self.days(reader)) }
         timezone = try reader.identifier("timezone")
-        type = try reader.identifier("eventType")
+        // In a body that names its own message, the field is the name of the message and not the reminder's type.
+        let named = try reader.identifier("eventType", as: EventType.self)
+        type = named?.text == FeedType.reminderSet.rawValue ? nil : named
         guard let title = try reader.text("title", 1...FieldLimits.title) else {
             throw reader.missing("title", "a string")
         }

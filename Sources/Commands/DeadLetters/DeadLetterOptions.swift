@@ -30,7 +30,7 @@ enum DeadLetterOptions {
             .taking("sort", "ORDER", "list: newest (unless given), oldest or deaths first"),
             .watch,
             .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),
-            .switch("dry-run", "dry run: predict the outcome of each item"),
+            .switch("dry-run", "change nothing: count the items, and for replay and edit predict their outcomes"),
             .taking("rate", "N/s", "replay, edit, resume: send at most N items per second"),
             .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
             .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),

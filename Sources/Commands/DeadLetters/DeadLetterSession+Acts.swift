@@ -21,6 +21,10 @@ extension DeadLetterSession {
             answer(DeadLetterActDone.nothing, lines: [preview.nothing])
             return .answerIsNo
         }
+        guard !words.has("dry-run") else {
+            answer(preview.json, lines: ["This \(preview.question.deed); nothing was changed."])
+            return .done
+        }
         guard try confirm(preview.question) else { return .answerIsNo }
         let done = try await operations.perform(preview, input, by: try actingOperator())
         let undoing = preview.act == .note ? nil : done.number.map { " bellhop dead-letters undo \($0) takes it back." }

@@ -21,6 +21,10 @@ extension DeadLetterSession {
             answer(ReplayPreview.nothingJSON, lines: [ReplayPreview.nothing])
             return .answerIsNo
         }
+        let asks = request.shell.terminal != nil && !words.has("yes")
+        if asks, preview.count <= Self.mostForecast, let found = try? await replays.dryRun(input) {
+            explain(found.forecast)
+        }
         guard try confirm(preview.question) else { return .answerIsNo }
         let started = try await replays.start(preview, input, by: try actingOperator())
         let items = started.items.of("item")
@@ -32,15 +36,22 @@ extension DeadLetterSession {
         }
         return try await watch(started.id)
     }
+
+    /// The number of items up to which the outcomes are predicted before the question; a dry run predicts any number.
+    private static let mostForecast = 1_000
 }
 
 extension ReplayDryRunAnswer {
-    /// The predictions in lines.
-    fileprivate var lines: [String] {
+    /// The predictions in lines, before the question.
+    fileprivate var forecast: [String] {
         let rows = predictions.rows.map { ["  \($0.words)", $0.items.grouped] }
-        return leftOut
-            + ["A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"]
-            + TextTable(["prediction", "items"], rows: rows).lines().dropFirst() + budgets.lines
+        return ["Predicted outcomes:"] + TextTable(["prediction", "items"], rows: rows).lines().dropFirst()
+    }
+
+    /// The answer of a dry run in lines.
+    fileprivate var lines: [String] {
+        leftOut + ["A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"]
+            + forecast.dropFirst() + budgets.lines
             + ahead.map {
                 "\($0.count.grouped) wait in the backlog of \($0.name): what is sent there goes behind them."
             }

@@ -26,8 +26,8 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .list: "list [FILTER] [--sort ORDER] [--watch] [--json]"
         case .show: "show ITEM [--reveal] [--json]"
         case .note, .discard, .restore:
-            "\(rawValue) [ITEM …] [FILTER|--all] [--yes] [--by NAME] [--because TEXT] [--json]"
-        case .undo: "undo ACT [--yes] [--by NAME] [--because TEXT] [--json]"
+            "\(rawValue) [ITEM …] [FILTER|--all] [--dry-run] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .undo: "undo ACT [--dry-run] [--yes] [--by NAME] [--because TEXT] [--json]"
         case .replay:
             "replay [ITEM …] [FILTER|--all] [--dry-run] [--at WHEN] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
         case .edit:
@@ -70,9 +70,10 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .replays: ["json", "watch"]
         case .resume: act.union(["rate"])
         case .pause, .cancel: act
-        case .note: DeadLetterOptions.filters.union(act).union(["all", "yes"])
-        case .discard, .restore: DeadLetterOptions.filters.subtracting(["state"]).union(act).union(["all", "yes"])
-        case .undo: act.union(["yes"])
+        case .note: DeadLetterOptions.filters.union(act).union(["all", "yes", "dry-run"])
+        case .discard, .restore:
+            DeadLetterOptions.filters.subtracting(["state"]).union(act).union(["all", "yes", "dry-run"])
+        case .undo: act.union(["yes", "dry-run"])
         case .audit: ["limit", "json"]
         }
     }

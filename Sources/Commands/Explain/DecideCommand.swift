@@ -77,14 +77,14 @@ private struct NamedEvent {
 
     /// Returns the event.
     ///
-    /// A missing app is the catalogue's, and a missing audience is the user or, if the user's file has a follow, a
-    /// topic.
+    /// A missing app is the catalogue's. A missing audience is the one that the catalogue derives, else the user or, if
+    /// the user's file has a follow, a topic.
     func event(
         _ catalogs: CatalogSet,
         _ document: RecipientDocument,
         of recipientFile: String
     ) throws(CommandFailure) -> Event {
-        let body = completed(document, app: catalogs.catalogs.first?.app)
+        let body = completed(document, catalogs.catalogs.first)
         let envelope = InboundEnvelope(body: body, source: .elsewhere)
         let submission: Submission
         switch SubmissionParser.hashing(catalogs).parse(envelope) {
@@ -103,13 +103,17 @@ private struct NamedEvent {
     /// Fills in the missing app and audience.
     ///
     /// Bytes that are not a JSON object stay unchanged, and the parser reports the fault.
-    private func completed(_ document: RecipientDocument, app: AppID?) -> [UInt8] {
+    private func completed(_ document: RecipientDocument, _ catalog: Catalog?) -> [UInt8] {
         guard case .success(.object(var object)) = JSONParser(limits: .event).parse(bytes) else { return bytes }
         func complete(_ field: EventField, _ value: JSONValue?) {
             if (object[field.rawValue] ?? .null) == .null { object[field.rawValue] = value }
         }
-        complete(.app, app.map { .string($0.text) })
-        complete(.to, document.follow == nil ? ["user": .string(document.user?.text ?? "user")] : ["topic": "topic"])
+        complete(.app, (catalog?.app).map { .string($0.text) })
+        let type = object[EventField.eventType.rawValue]?.string.flatMap(EventType.init(validating:))
+        if type.flatMap({ catalog?[$0]?.audience }) == nil {
+            let user: JSONValue = ["user": .string(document.user?.text ?? "user")]
+            complete(.to, document.follow == nil ? user : ["topic": "topic"])
+        }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 

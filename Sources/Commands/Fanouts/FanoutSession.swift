@@ -41,7 +41,8 @@ struct FanoutSession: Sendable {
         guard preview.count > 0 else {
             let lines = try await operations.nothing(for: preview)
             call.answer(FanoutActPreview.json(0), lines: lines)
-            return .answerIsNo
+            // A fan-out that ended before its campaign was stopped has only the hold.
+            return call.words.has("release") && !call.words.has("dry-run") ? try await release() : .answerIsNo
         }
         if call.words.has("dry-run") { return try await foresee(preview) }
         // Pausing one fan-out loses nothing and every second counts, so it comes before the count and the reason.
@@ -49,12 +50,20 @@ struct FanoutSession: Sendable {
         guard try isAtOnce || call.confirm(preview.question) else { return .answerIsNo }
         let (person, isUnexplained) = isAtOnce ? call.operatorAtOnce() : (try call.actingOperator(), false)
         let items = try await operations.perform(preview, preview.question.agreement, by: person)
-        call.answer(
-            FanoutActPreview.json(items),
-            lines: ["\(act.pastWords) \(items.of("fan-out"))."] + (act == .resume ? [] : [Self.pushesContinue])
-        )
+        let pushes = act == .resume ? [] : [try await self.pushes(of: preview)]
+        call.answer(FanoutActPreview.json(items), lines: ["\(act.pastWords) \(items.of("fan-out"))."] + pushes)
         if isUnexplained { try await explain() }
-        return act == .resume && call.words.has("release") ? try await release(by: person) : .done
+        guard act == .resume, call.words.has("release") else { return .done }
+        return try await release(by: person)
+    }
+
+    /// The state of the pushes that are recorded already, for a pause or the end of a fan-out.
+    private func pushes(of preview: FanoutActPreview) async throws -> String {
+        let recorded = "Pushes of notifications that are already in the app"
+        guard preview.count == 1, let hold = try await operations.hold(on: try filter) else {
+            return "\(recorded) are still sent, unless a hold stops them: bellhop hold add."
+        }
+        return "\(recorded) wait behind hold \(hold); bellhop hold discard \(hold) --event ID ends them."
     }
 
     /// Performs `stop`: it pauses the fan-out and holds its type, before it asks for a reason.
@@ -67,10 +76,14 @@ struct FanoutSession: Sendable {
     }
 
     /// Releases the hold of the fan-out's type, which undoes `stop` together with the resumption.
-    private func release(by operator: ActingOperator) async throws -> ExitCode {
-        guard let preview = try await operations.previewRelease(of: try filter) else { return .done }
+    ///
+    /// Without an operator nothing was resumed, and it asks for the reason first.
+    private func release(by operator: ActingOperator? = nil) async throws -> ExitCode {
+        guard let preview = try await operations.previewRelease(of: try filter) else {
+            return `operator` == nil ? .answerIsNo : .done
+        }
         guard try preview.isSmall || call.confirm(preview.question) else { return .answerIsNo }
-        _ = try await operations.release(preview, by: `operator`)
+        _ = try await operations.release(preview, by: try `operator` ?? call.actingOperator())
         if !call.isJSON { call.shell.print(line: "Released hold \(preview.hold.number); now sent: \(preview.words).") }
         return .done
     }
@@ -97,7 +110,8 @@ struct FanoutSession: Sendable {
                 shell.print(line: isJSON ? json : user.line)
                 count += 1
             }
-            return true
+            // A list without a reader is useless.
+            return shell.output.isOpen
         }
         if isJSON {
             shell.print(line: (count == 0 ? "{\"fanout\":\(record.number),\"users\":[" : "") + "],\"count\":\(count)}")
@@ -106,9 +120,6 @@ struct FanoutSession: Sendable {
         }
         return count == 0 ? .answerIsNo : .done
     }
-
-    private static let pushesContinue =
-        "Pushes of notifications that are already in the app are still sent, unless a hold stops them: bellhop hold add."
 
     private func foresee(_ preview: FanoutActPreview) async throws -> ExitCode {
         let (count, meant) = (preview.count, try await operations.affected(by: preview))
@@ -130,13 +141,15 @@ extension FanoutStopped {
             isNewlyPaused
             ? "Fan-out \(record.number) is paused." : "Fan-out \(record.number) was \(record.state.rawValue) already."
         let event = "--event \(record.event)"
+        let cancel = state == .paused ? "bellhop fanouts cancel \(record.number), " : ""
         let undo =
             state == .paused
             ? "bellhop fanouts resume \(record.number) --release continues it and sends what waits."
             : "bellhop hold release \(hold.number) sends what waits."
         return [
             "\(fanout) Hold \(hold.number) stops all pushes of \(hold.scope.words) within two seconds.",
-            "To end its pushes: bellhop hold discard \(hold.number) \(event). To undo: \(undo)",
+            "To end it: \(cancel)bellhop hold discard \(hold.number) \(event), then bellhop hold release \(hold.number).",
+            "To undo: \(undo)",
             "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",
         ]
     }

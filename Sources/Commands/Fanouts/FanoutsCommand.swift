@@ -79,7 +79,7 @@ enum FanoutsCommand: Command {
         filterOptions + [
             .taking("state", "S", "list: running, paused, cancelled or finished; all unless given"),
             .taking("limit", "N", "list: only so many (50)"),
-            .switch("release", "resume: release the hold that stop has placed on its type, too"),
+            .switch("release", "resume: also release the hold that stop placed, of a finished fan-out as well"),
             .switch("sent", "list-users: only users to whom something was sent"),
             .switch("dry-run", "list the selected fan-outs, and change nothing"),
             .switch("yes", "skip the confirmation prompt"),

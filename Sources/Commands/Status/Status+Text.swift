@@ -26,6 +26,7 @@ extension Status {
         } else {
             lines.append("")
         }
+        if let outbox { lines.append("outbox".filled(to: Self.firstColumn) + Self.words(outbox.value)) }
         lines.append("schema".filled(to: Self.firstColumn) + (schemaWord ?? "-"))
         let topology = topologyDifferences.map { $0.isEmpty ? "current" : "differs from the catalogues" }
         lines.append("topology".filled(to: Self.firstColumn) + (topology ?? "-"))
@@ -89,10 +90,10 @@ extension Status {
 
     private func owed(_ store: StoreStatus) -> [String] {
         guard !store.owed.isEmpty else { return ["owed deliveries".filled(to: Self.firstColumn) + "none"] }
-        var table = TextTable(["owed deliveries", "count", "oldest due"])
+        var table = TextTable(["owed deliveries", "count", "oldest due", "last due"])
         for group in store.owed {
             let title = [group.state, group.reason].compactMap { $0 }.joined(separator: ", ")
-            table.add([title, Self.capped(group.count), distance(to: group.oldestDue)])
+            table.add([title, Self.capped(group.count), distance(to: group.oldestDue), distance(to: group.latestDue)])
         }
         return table.lines(firstColumn: Self.firstColumn)
     }
@@ -135,6 +136,13 @@ extension Status {
     private func plannedWords(_ planned: StoreStatus.Planned) -> String {
         guard planned.count > 0 else { return "none" }
         return Self.capped(planned.count) + (planned.next.map { ", the next \(distance(to: $0))" } ?? "")
+    }
+
+    private static func words(_ outbox: OutboxLag?) -> String {
+        guard let outbox else { return "-" }
+        guard outbox.rows > 0 else { return "empty" }
+        let rows = outbox.rows == 1 ? "1 row" : "\(outbox.rows.grouped) rows" + (outbox.isCapped ? " or more" : "")
+        return "\(rows), the oldest written \(Duration.seconds(Int64(outbox.oldestAge)).roughly) ago"
     }
 
     private static func capped(_ count: Int) -> String {

@@ -1,5 +1,6 @@
 import BellhopJSON
 import BellhopRules
+import Operations
 import ServiceRuntime
 
 /// The figures of a status at one moment.
@@ -103,8 +104,8 @@ struct StatusSampler: Sendable {
         for name in ["stored", "pushed"] {
             let all = heard.compactMap { $0.spans[name] }
             let sums = Self.sums(all)
-            values["\(name)Median"] = Self.quantile(0.5, sums)
-            values["\(name)Slow"] = Self.quantile(0.95, sums)
+            values["\(name)Median"] = RequestTimes.quantile(0.5, sums)
+            values["\(name)Slow"] = RequestTimes.quantile(0.95, sums)
         }
     }
 
@@ -116,21 +117,6 @@ struct StatusSampler: Sendable {
             }
         }
         return sums
-    }
-
-    /// Returns a quantile in milliseconds, interpolated linearly within its bucket, or `nil` if there are no samples.
-    static func quantile(_ share: Double, _ buckets: [Int]) -> Double? {
-        guard let all = buckets.last, all > 0 else { return nil }
-        let wanted = share * Double(all)
-        var (below, lower) = (0.0, 0.0)
-        for (bound, count) in zip(Histogram.secondBounds, buckets) {
-            if Double(count) >= wanted {
-                let inside = Double(count) - below
-                return (lower + (bound - lower) * (inside > 0 ? (wanted - below) / inside : 1)) * 1_000
-            }
-            (below, lower) = (Double(count), bound)
-        }
-        return lower * 1_000
     }
 
     // MARK: - Data of broker and database

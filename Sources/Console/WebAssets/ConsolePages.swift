@@ -34,7 +34,8 @@ enum ConsolePages {
 
     private static let script: [UInt8] = [
         PackageResources.elements_js, PackageResources.words_js, PackageResources.client_js, PackageResources.charts_js,
-        PackageResources.asking_js, PackageResources.status_js, PackageResources.desk_js, PackageResources.letter_js,
+        PackageResources.asking_js, PackageResources.status_js,
+        PackageResources.providers_js, PackageResources.desk_js, PackageResources.letter_js,
         PackageResources.replays_js, PackageResources.fanouts_js, PackageResources.holds_js,
         PackageResources.explain_js, PackageResources.person_js, PackageResources.audit_js, PackageResources.screen_js,
     ].joined(separator: [0x0A]).map { $0 }

@@ -19,6 +19,9 @@ package struct DeadLetterActPreview: Sendable {
         )
     }
 
+    /// The answer of a dry run.
+    package var json: JSONValue { .members([("items", .int(count.items)), ("act", .null)]) }
+
     /// The answer if nothing matches.
     package var nothing: String { "No items match that are \(act.acceptedState?.rawValue ?? "known")." }
 }

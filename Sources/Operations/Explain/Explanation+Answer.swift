@@ -40,9 +40,9 @@ extension Explanation {
                 + "are kept for later or were rejected"
         }
         return
-            "Bellhop has no record of event \(event) for \(user): the event was for other users, it has not arrived or "
-            + "is still in its lane, the user muted it and its type keeps nothing then, or its message was unreadable "
-            + "(bellhop dead-letters list)"
+            "Bellhop has no record of event \(event) for \(user): it was for other users or for another app, it has not "
+            + "arrived or is still in its lane, the user muted it and its type keeps nothing then, or it was rejected "
+            + "(bellhop dead-letters list --event \(event))"
             + (isUserUnknown ? "; the user is unknown, too" : "")
     }
 

@@ -57,7 +57,7 @@ package struct Explanation: Sendable {
             return
         }
         guard let notification = story.record?.notification else {
-            let later = story.mayStillBeRecorded ? "; they are asked when it is" : ""
+            let later = story.mayStillBeRecorded ? " yet; the rules are evaluated when it is recorded" : ""
             today = .notAsked(because: "nothing is recorded for the user\(later)")
             return
         }

@@ -53,10 +53,11 @@ extension FanoutProgress {
             let hold = share.hold
             let what =
                 share.waiting > 0
-                ? share.waiting.of("delivery of it waits", "deliveries of it wait") : "what it would send waits"
+                ? share.waiting.of("delivery of this fan-out waits", "deliveries of this fan-out wait")
+                : "what it would send waits"
             let since = HumanText.ago(hold.placedAt, asOf)
-            return "\(hold.operator) holds \(hold.scope.words) since \(since): \(hold.because). It is recorded in "
-                + "the app, and \(what): bellhop hold discard \(hold.number) --event \(record.event) ends them, "
+            return "\(hold.operator) holds \(hold.scope.words) since \(since): \(hold.because). Its notifications "
+                + "are in the app, and \(what): bellhop hold discard \(hold.number) --event \(record.event) ends them, "
                 + "bellhop hold release \(hold.number) sends them."
         }
     }
@@ -64,7 +65,10 @@ extension FanoutProgress {
     private func pause(_ detail: FanoutDetail) -> String {
         if let trouble = record.trouble { return "It was paused automatically: \(trouble); correct that and resume." }
         guard let act = detail.acts.first(where: { $0.act == "fanout-pause" }) else { return "It is paused." }
-        return "\(act.operator) paused it \(HumanText.ago(act.at, asOf)): \(act.because)"
+        // The latest act comes first: a reason that was given after the pause.
+        let note = detail.acts.prefix { $0.act != "fanout-pause" }.first { $0.act == "fanout-note" }
+        let because = act.because == ActingOperator.noReasonYet ? note?.because ?? act.because : act.because
+        return "\(act.operator) paused it \(HumanText.ago(act.at, asOf)): \(because)"
     }
 
     private func idle(_ detail: FanoutDetail, _ consumers: Int?) -> [String] {

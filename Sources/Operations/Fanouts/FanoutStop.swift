@@ -47,9 +47,14 @@ extension FanoutOperations {
     /// Returns the release of the hold on a fan-out's type, or `nil` if there is no such hold.
     package func previewRelease(of filter: FanoutFilter) async throws -> HoldRelease? {
         let record = try await progress(of: filter, for: "resume").record
-        return try await HoldOperations(context).previewRelease { scope in
-            scope.app.text == record.app && scope.type?.text == record.type && scope.provider == nil
-        }
+        return try await HoldOperations(context).previewRelease { $0.isType(of: record) }
+    }
+
+    /// Returns the number of the hold on a fan-out's type, or `nil` if there is no such hold.
+    package func hold(on filter: FanoutFilter) async throws -> Int64? {
+        let record = try await progress(of: filter, for: "resume").record
+        let holds = try await HoldOperations(context).list(app: record.app).map(\.hold)
+        return holds.first { $0.scope.isType(of: record) }?.number
     }
 
     /// Releases the hold, which undoes a stop together with the resumption.
@@ -61,5 +66,12 @@ extension FanoutOperations {
     package func note(on filter: FanoutFilter, by operator: ActingOperator) async throws {
         guard let latest = try await store.latest(filter, atMost: 1).first else { return }
         try await store.note(latest.record, by: `operator`)
+    }
+}
+
+extension HoldScope {
+    /// Whether it is the whole type of a fan-out, as `stop` holds it.
+    fileprivate func isType(of record: FanoutRecord) -> Bool {
+        app.text == record.app && type?.text == record.type && provider == nil
     }
 }

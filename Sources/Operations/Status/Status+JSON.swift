@@ -39,7 +39,18 @@ extension Status {
             ("deadLetterQueue", queue(.dead).map { json($0) } ?? .null),
             ("replayQueue", queue(.replay).map { json($0) } ?? .null),
             ("receiptQueue", queue(.receipts).map { json($0) } ?? .null),
+            ("outbox", outboxJSON),
         ]
+    }
+
+    private var outboxJSON: JSONValue {
+        guard let outbox else { return .null }
+        let lag = outbox.value
+        return .members([
+            ("reached", .bool(lag != nil)), ("error", .optional(outbox.obstacle)),
+            ("rows", .optional(lag?.rows)), ("rowsIsCapped", lag.map { .bool($0.isCapped) } ?? .null),
+            ("oldestAgeSeconds", .optional(lag.map { Int($0.oldestAge) })),
+        ])
     }
 
     private func tables(_ store: StoreStatus?) -> [(String, JSONValue)] {
@@ -51,6 +62,7 @@ extension Status {
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
             ("breakers", store.map { .array($0.breakers.map(Self.breaker)) } ?? .null),
             ("failingProviders", store.map { _ in troublesJSON } ?? .null),
+            ("retriesByProvider", store.map { .array($0.retries.map(\.json)) } ?? .null),
             ("catalogs", .optional(catalogs)), ("processes", store.map { _ in processesJSON } ?? .null),
             (
                 "pausedReplays",
@@ -113,6 +125,7 @@ extension Status {
             JSONValue.members([
                 ("state", .string(group.state)), ("reason", .optional(group.reason)), ("count", .int(group.count)),
                 ("oldestDueAt", .string("\(Instant(microseconds: group.oldestDue))")),
+                ("latestDueAt", .string("\(Instant(microseconds: group.latestDue))")),
             ])
         }
         let total = store.owed.map(\.count).reduce(0, +)

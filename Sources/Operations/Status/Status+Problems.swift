@@ -12,9 +12,10 @@ extension Status {
     /// Within a severity, causes come before their effects.
     package var problemList: [StatusProblem] {
         let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + refusals
-        let degraded = shellProblems + processProblems + failures + delays
+        let degraded = shellProblems + processProblems + delays
         let all =
-            broken.asProblems(.broken) + degraded.asProblems(.degraded) + unfinished
+            broken.asProblems(.broken) + (failures + recoveries).asProblems(.degraded, page: "providers")
+            + degraded.asProblems(.degraded) + unfinished
             + brakes.asProblems(.onPurpose, page: "holds") + pausedFanouts
         return StatusProblem.Severity.allCases.flatMap { severity in all.filter { $0.severity == severity } }
     }
@@ -183,7 +184,20 @@ extension Status {
             }
         }
         if let managementObstacle { problems.append(managementObstacle) }
-        return problems
+        return problems + outboxProblems
+    }
+
+    /// The age of an outbox's oldest row from which it is a problem.
+    private static let lateOutbox = 60.0
+
+    private var outboxProblems: [String] {
+        if let obstacle = outbox?.obstacle { return ["the outbox cannot be read: \(obstacle)"] }
+        guard let lag = outbox?.value, lag.oldestAge >= Self.lateOutbox else { return [] }
+        let rows = Self.counted(lag.rows, "row", "waits", "wait")
+        return [
+            "\(rows) in the outbox, the oldest for \(Duration.seconds(Int64(lag.oldestAge)).roughly): "
+                + "does bellhop relay run? see docs/runbooks/outbox.md"
+        ]
     }
 
     /// Work that waits for an operator.

@@ -137,42 +137,52 @@ extension Status {
             }
             let since = max(.zero, time - Instant(microseconds: trouble.since.microseconds)).roughly
             return "\(trouble.provider) answers \(trouble.word) to all of \(trouble.app)'s \(what) for \(since), "
-                + "\(times): what has attempts left is tried again; see the provider's own status"
+                + "\(times): \(retriesOf(trouble)); see the provider's own status"
         }
+    }
+
+    /// Returns what happens to the deliveries that a failing provider has not accepted.
+    private func retriesOf(_ outage: ProviderOutage) -> String {
+        let waiting = database.value?.store?.retries.first { retries in
+            retries.app == outage.app && retries.provider == outage.provider
+        }
+        return waiting.map(Self.wait) ?? "what has attempts left is tried again"
     }
 
     /// An older answer of a provider may no longer describe its present state.
     private static let fresh = Duration.seconds(60)
 
     /// The failures of all workers together, with the time since which no worker got another answer.
-    ///
-    /// A success of any worker ends or shortens a streak. A provider that works again, or that fails for some workers
-    /// only, is therefore not listed.
     var troubles: [ProviderOutage] {
-        let takings = Dictionary(grouping: processes.flatMap(\.report.takings)) { [$0.app, $0.provider] }
-        let grouped = Dictionary(grouping: processes.flatMap(\.report.troubles)) { [$0.app, $0.provider] }
-        return grouped.compactMap { outlet, all -> ProviderOutage? in
-            let taken = takings[outlet]?.map(\.at).max()
-            let standing = all.filter { trouble in taken.map { $0 < trouble.latest } ?? true }
-            guard let first = standing.min(by: { $0.since < $1.since }),
-                let last = standing.max(by: { $0.latest < $1.latest })
-            else { return nil }
-            let whole = ProviderOutage(
-                app: first.app,
-                provider: first.provider,
-                word: last.word,
-                since: taken.map { max($0, first.since) } ?? first.since,
-                latest: last.latest,
-                answers: standing.map(\.answers).reduce(0, +)
-            )
-            let age = time - Instant(microseconds: whole.since.microseconds)
-            return age >= Self.worthAWord ? whole : nil
-        }
-        .sorted { ($0.app, $0.provider) < ($1.app, $1.provider) }
+        ProviderOutage.combined(of: processes, at: Timestamp(clamping: time.microseconds))
     }
 
-    /// Shorter failures are not reported.
-    private static let worthAWord = Duration.seconds(10)
+    /// Providers that work again while deliveries that failed earlier still wait for their next attempt.
+    var recoveries: [String] {
+        let failing = Set(troubles.map { [$0.app, $0.provider] })
+        let recovered = Set(
+            processes.flatMap(\.report.takings).filter { $0.recoveredAt != nil }.map { [$0.app, $0.provider] }
+        )
+        return (database.value?.store?.retries ?? []).compactMap { retries in
+            let outlet = [retries.app, retries.provider]
+            guard recovered.contains(outlet), !failing.contains(outlet) else { return nil }
+            let news = "\(retries.provider) accepts \(retries.app)'s deliveries again"
+            let command = "bellhop retries bring-forward --app \(retries.app) --provider \(retries.provider)"
+            return "\(news); \(Self.wait(retries)): the scheduler brings them forward, and so does \(command)"
+        }
+    }
+
+    /// Returns `114 that failed wait for their next attempt, the last for 8 min`.
+    private static func wait(_ retries: WaitingRetries) -> String {
+        let count = (retries.isCapped ? "at least " : "") + retries.count.grouped
+        let verb = retries.count == 1 ? "waits for its next attempt" : "wait for their next attempt"
+        return "\(count) that failed \(verb), the last until \(clock(retries.lastDue))"
+    }
+
+    /// Returns `03:25:41 UTC`.
+    private static func clock(_ instant: Timestamp) -> String {
+        String(instant.description.dropFirst(11).prefix(8)) + " UTC"
+    }
 
     /// Returns the deliveries per second that all workers pull from a backlog, or `nil` if no process reports.
     package func pace(of backlog: String) -> Int? {

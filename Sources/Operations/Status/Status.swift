@@ -39,6 +39,8 @@ package struct Status: Sendable {
     var catalogs: String?
     /// The reason why this shell's catalogues cannot be read, or `nil` if they can or if none are configured.
     var catalogObstacle: String?
+    /// The rows that wait in the publisher's outbox, or `nil` if this shell knows of none.
+    package var outbox: Observed<OutboxLag>?
     /// The reason why the management API gave no data, or `nil` if it did or if none is configured.
     let managementObstacle: String?
 

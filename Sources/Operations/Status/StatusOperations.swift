@@ -38,6 +38,7 @@ package struct StatusOperations: Sendable {
         async let queues = Self.sight(within: Self.brokersPatience) { try await lookAtQueues() }
         async let database = Self.sight { try await lookAtDatabase() }
         async let told = askManagement()
+        async let outbox = lookAtOutbox()
         var (seenQueues, seenDatabase) = (await queues, await database)
         var managementObstacle: String?
         switch await told {
@@ -45,7 +46,8 @@ package struct StatusOperations: Sendable {
         case .failure(let failure): managementObstacle = failure.description
         }
         let isSeen = seenQueues.value != nil && seenDatabase.value?.store != nil
-        return Status(
+        let seenOutbox = await outbox
+        var status = Status(
             namespace: context.configuration.namespace,
             time: SystemTime().now(),
             broker: seenQueues,
@@ -55,6 +57,8 @@ package struct StatusOperations: Sendable {
             catalogObstacle: catalogObstacle,
             managementObstacle: managementObstacle
         )
+        status.outbox = seenOutbox
+        return status
     }
 
     private var readable: CatalogSet? { try? catalogs?.get() }
@@ -122,6 +126,16 @@ package struct StatusOperations: Sendable {
         let clock = try await DatabaseClock(pool: pool, time: SystemTime()).compare()
         guard schema.isAdmitted else { return Status.Database(schema: schema, store: nil, clock: clock) }
         return Status.Database(schema: schema, store: try await StoreStatus(of: pool), clock: clock)
+    }
+
+    /// Reads the outbox directly, so that its rows are known even if no relay runs.
+    private func lookAtOutbox() async -> Status.Observed<OutboxLag>? {
+        guard let url = context.configuration.relayURL else { return nil }
+        do throws(StoreError) {
+            return .seen(try await OutboxLag(at: url, within: Self.patience))
+        } catch {
+            return .unseen(because: error.outboxAdvice.map { "\(error); \($0)" } ?? "\(error)")
+        }
     }
 
     private func askManagement() async -> Result<[String: ManagementAPI.Queue], CommandFailure> {

@@ -59,38 +59,47 @@ struct Decider: Sendable {
         for entry in entries {
             var record = entry.work
             var recipient = Recipient()
-            if let place = recipients.index(forKey: record.key.recipient) {
-                if let unread = recipients.values[place].unread { recipients.values[place].unread = unread + 1 }
+            let place = recipients.index(forKey: record.key.recipient)
+            if let place {
                 recipient = recipients.values[place]
                 record.key.recipient = recipients.keys[place]
             }
             record.words = translations.words(record.words, for: recipient)
-            decide(record, at: entry.index, for: recipient, &recent, &decisions)
+            let unread = decide(record, at: entry.index, for: recipient, &recent, &decisions)
+            if let place, let unread { recipients.values[place].unread = unread }
         }
         return decisions
     }
 
+    /// Decides about one notification, and returns the user's number of unread notifications afterwards.
     private func decide(
         _ record: InboxRecord,
         at index: Int,
         for recipient: Recipient,
         _ recent: inout RecentPushes,
         _ decisions: inout Decisions
-    ) {
+    ) -> Int? {
         var record = record
         var routes: [DeliveryRuling.Route] = []
         let content = record.words.content
         guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
             record.deliveries = [.suppressed(.unknownType)]
             let decided = Decided(record, routes, nil, unread: nil)
-            return decisions.decided.append(Entry(index: index, work: decided))
+            decisions.decided.append(Entry(index: index, work: decided))
+            return recipient.unread
         }
         let follow = record.follow?.facts(for: record.key.recipient, with: recipient.devices)
         var facts = facts(content, catalog, type, recipient, follow)
         facts.history.recent = recent.facts(of: record, catalogs)
         let decision = Decision(facts)
         recent.note(decision, of: record, catalogs, at: now)
-        if let reason = decision.absence { return decisions.nowhere.append((record.app, reason)) }
+        if let reason = decision.absence {
+            decisions.nowhere.append((record.app, reason))
+            return recipient.unread
+        }
+        // As in the database, a notification counts only if the type sets the badge and its push was not suppressed.
+        let counts = type.setsBadge && decision.push == nil
+        let unread = recipient.unread.map { counts ? $0 + 1 : $0 }
         func add(_ ruling: DeliveryRuling, to target: String) {
             record.deliveries.append(NewDelivery(ruling, to: target))
             if case .send(let route) = ruling { routes.append(route) }
@@ -102,8 +111,8 @@ struct Decider: Sendable {
         for device in decision.devices {
             add(ruling(device.outcome, to: device.device, of: record.app), to: device.device.subscription)
         }
-        let decided = Decided(record, routes, type, unread: recipient.unread)
-        decisions.decided.append(Entry(index: index, work: decided))
+        decisions.decided.append(Entry(index: index, work: Decided(record, routes, type, unread: unread)))
+        return unread
     }
 
     /// Adds the shipments of a notification that is recorded and therefore claimed.

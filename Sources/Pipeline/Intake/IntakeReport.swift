@@ -75,10 +75,18 @@ package final class IntakeReport: Service {
     private let logger: Logger
     private let interval: Duration
     private let untold = Mutex<IntakeSummary?>(nil)
+    /// The messages that providers have accepted since the worker's start.
+    private let accepted: @Sendable () -> Int
+    private let toldAccepted = Mutex(0)
 
-    package init(logger: Logger, interval: Duration = .seconds(10)) {
+    package init(
+        logger: Logger,
+        interval: Duration = .seconds(10),
+        accepted: @escaping @Sendable () -> Int = { 0 }
+    ) {
         self.logger = logger
         self.interval = interval
+        self.accepted = accepted
     }
 
     package func run(until drain: DrainSignal) async throws {
@@ -100,7 +108,16 @@ package final class IntakeReport: Service {
             defer { untold = nil }
             return untold
         }
-        if let summary { logger.info("took in", summary.fields) }
+        guard let summary else { return }
+        var fields = summary.fields
+        let all = accepted()
+        let latest = toldAccepted.withLock { told in
+            defer { told = all }
+            return all - told
+        }
+        // A worker whose pushes are all rejected must not look like one that sends them.
+        if latest > 0 || summary.figures[.pushes] ?? 0 > 0 { fields["accepted"] = .integer(latest) }
+        logger.info("took in", fields)
     }
 }
 
@@ -125,6 +142,7 @@ extension Intake {
             hindrance: hindrance
         ) { report in
             (report.troubles, report.takings) = worker.outlets.streaks(at: context.time.timestamp)
+            report.activities = worker.outlets.activities(at: context.time.timestamp)
             report.figures = figures?.current ?? [:]
             let seconds = max(1, Int(interval.components.seconds))
             for (key, count) in worker.outlets.takePulls() { report.pulls[key.text] = count / seconds }

@@ -124,7 +124,9 @@ enum ProviderFailureStreak: Equatable {
         guard let last = verdicts.last else { return earlier }
         guard let word = last.reason?.rawValue, verdicts.allSatisfy(\.saysNothingOfUs) else {
             guard verdicts.contains(where: \.isTaking) else { return nil }
-            return .accepting(ProviderSuccess(app: outlet.app.text, provider: outlet.provider, at: now))
+            var success = ProviderSuccess(app: outlet.app.text, provider: outlet.provider, at: now)
+            success.recoveredAt = earlier?.recoveredAt(now)
+            return .accepting(success)
         }
         var outage = ProviderOutage(
             app: outlet.app.text,
@@ -141,6 +143,22 @@ enum ProviderFailureStreak: Equatable {
         return .failing(outage)
     }
 
+    /// Returns when the last reported outage ended, if the provider accepts messages now and retries of the outage may
+    /// still wait.
+    private func recoveredAt(_ now: Timestamp) -> Timestamp? {
+        switch self {
+        case .failing(let outage):
+            let span = now.microseconds - outage.since.microseconds
+            return span >= ProviderOutage.minimum.microseconds ? now : nil
+        case .accepting(let success):
+            guard let end = success.recoveredAt else { return nil }
+            return now.microseconds - end.microseconds < Self.memoryOfRecovery.microseconds ? end : nil
+        }
+    }
+
+    /// Longer than a delivery usually waits in a retry tier.
+    private static let memoryOfRecovery = Duration.seconds(7_200)
+
     private var latest: Timestamp {
         switch self {
         case .failing(let outage): outage.latest
@@ -150,7 +168,9 @@ enum ProviderFailureStreak: Equatable {
 
     /// Whether it is recent enough to be reported.
     func isCurrent(at now: Timestamp) -> Bool {
-        now.microseconds - latest.microseconds < Self.memory.microseconds
+        let hasRecovered = if case .accepting(let success) = self { success.recoveredAt != nil } else { false }
+        let memory = hasRecovered ? Self.memoryOfRecovery : Self.memory
+        return now.microseconds - latest.microseconds < memory.microseconds
     }
 }
 

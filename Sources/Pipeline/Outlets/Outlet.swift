@@ -22,6 +22,7 @@ final class Outlet: Sendable {
         var breakers: [BreakerKey: OpenedBreaker] = [:]
         var answers: AnswerTally
         var streak: ProviderFailureStreak?
+        var tally: OutletTally
     }
 
     let key: OutletKey
@@ -54,7 +55,7 @@ final class Outlet: Sendable {
         holds = shared.holds
         self.shared = shared.breakers
         time = shared.time
-        state = Mutex(State(answers: AnswerTally(of: key)))
+        state = Mutex(State(answers: AnswerTally(of: key), tally: OutletTally(from: shared.time.timestamp)))
         start = time.steady()
     }
 
@@ -208,6 +209,20 @@ final class Outlet: Sendable {
     private func keepSilence(for wait: Duration) {
         let end = time.steady() + wait
         state.withLock { $0.silentUntil = max(end, $0.silentUntil ?? end) }
+    }
+
+    /// Counts the answers to one request for operators.
+    func count(_ verdicts: [Verdict], took span: Duration) {
+        let now = time.timestamp
+        state.withLock { $0.tally.note(verdicts, took: span, at: now) }
+    }
+
+    /// The accepted messages since the worker's start.
+    var accepted: Int { state.withLock { $0.tally.allAccepted } }
+
+    /// Returns the counts of the last minute or two.
+    func activity(at now: Timestamp) -> OutletActivity {
+        state.withLock { $0.tally.activity(of: key, at: now) }
     }
 
     /// Returns the streak of failures, or the success that ended it, and forgets an old one.

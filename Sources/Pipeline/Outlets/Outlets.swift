@@ -200,6 +200,14 @@ package final class Outlets: Sendable {
         }
         return (outages, successes)
     }
+
+    /// Returns the latest requests to each outlet.
+    func activities(at now: Timestamp) -> [OutletActivity] {
+        outlets.values.map { $0.activity(at: now) }
+    }
+
+    /// The messages that providers have accepted since the worker's start.
+    var accepted: Int { outlets.values.reduce(0) { $0 + $1.accepted } }
 }
 
 /// Keeps a worker's breakers and holds up to date with the shared state in the database.

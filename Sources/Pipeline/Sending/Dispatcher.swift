@@ -161,7 +161,9 @@ struct Dispatcher: Sendable {
         let (outlet, lane) = (turn.outlet, turn.lane)
         let (timely, deferred) = outlet.release(shipments, from: lane, beginningWithin: policy.beginsWithin)
         let begun = context.tracer?.time.now()
+        let start = context.time.steady()
         let verdicts = timely.isEmpty ? [] : await outlet.send(timely)
+        outlet.count(verdicts, took: context.time.steady() - start)
         if let begun { trace(timely, verdicts, by: outlet.key.provider, on: turn.page, since: begun) }
         outlet.window.release(grant, of: lane)
         let unsent = shipments.count - timely.count

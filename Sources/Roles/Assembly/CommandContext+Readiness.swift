@@ -18,7 +18,7 @@ extension CommandContext {
     /// Does the same for a role that does not use the broker.
     package func expectSchema(zones: ZoneLibrary, pool: PostgresPool) async throws {
         guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
-        guard try await !pool.isLentAnew() else { throw Self.transactionsPooled }
+        guard try await !pool.isLentAnew() else { throw Self.transactionsPooled(.databaseURL) }
         switch try await Migrator(pool: pool, namespace: configuration.namespace).check() {
         case .current, .ahead: break
         case .pending(let names):
@@ -49,13 +49,13 @@ extension CommandContext {
     /// The failure for a pooler in transaction mode.
     ///
     /// Roles set their rights and prepare their statements once per session.
-    private static var transactionsPooled: CommandFailure {
+    static func transactionsPooled(_ setting: Setting) -> CommandFailure {
         CommandFailure(
             .configuration,
             attempted: "connecting to the database",
             cameBack: "the connection uses a pooler in transaction mode",
             whatToDo: "let it pool sessions (PgBouncer: pool_mode = session), or let "
-                + "\(Setting.databaseURL.environmentName) lead to the server itself"
+                + "\(setting.environmentName) lead to the server itself"
         )
     }
 

@@ -44,6 +44,12 @@ final class DatabaseHealth: Sendable {
         }
     }
 
+    /// Returns the problem of a lane, with its cause first if that is the database.
+    func explain(_ problem: String) -> String {
+        let isAway = state.withLock(\.isAway)
+        return isAway ? "the database is unavailable, so the lane stores nothing: \(problem)" : problem
+    }
+
     private func see(_ error: StoreError, _ trouble: StoreError.Cause) {
         failures.with(trouble.rawValue).increment()
         if let words = trouble.words {

@@ -18,6 +18,7 @@ struct RoleProcess: Sendable {
     let logger: Logger
     let metrics: MetricsRegistry
     let pool: PostgresPool
+    private let databaseHealth: DatabaseHealth
     let time = SystemTime()
     /// The comparison of this host's clock with the database's.
     let clocks: ClockWatch
@@ -35,14 +36,15 @@ struct RoleProcess: Sendable {
     /// Creates the parts of a role.
     ///
     /// `size` limits the connections to the database. `number` is the process's number among several, and every log
-    /// line contains it.
+    /// line contains it. `foreign` is a pool of another database than Bellhop's.
     init(
         _ setup: CommandContext,
         role: String,
         rights: DatabaseRole = .worker,
         connections size: Int,
         patience: Duration = .seconds(30),
-        number: Int? = nil
+        number: Int? = nil,
+        foreign: PoolOptions? = nil
     ) throws {
         self.setup = setup
         self.role = role
@@ -50,13 +52,12 @@ struct RoleProcess: Sendable {
         logger = number.map { log.with(["worker": .integer($0)]) } ?? log
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
-        pool = try setup.pool(
-            as: rights,
-            name: role,
-            size: size,
-            patience: patience,
-            observer: DatabaseHealth(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
-        )
+        var options = try foreign ?? setup.poolOptions(as: rights, name: role, size: size)
+        options.statementTimeout = patience
+        let health = DatabaseHealth(logger.labelled("database"), time: SystemTime(), metrics: metrics)
+        databaseHealth = health
+        options.observer = health.see
+        pool = PostgresPool(options)
         clocks = ClockWatch(pool: pool, time: time, logger: logger, metrics: metrics)
         var identity = Heartbeat.Identity(
             id: String(UInt64.random(in: .min ... .max), radix: 36),
@@ -189,8 +190,15 @@ struct RoleProcess: Sendable {
     /// Returns the readiness checks that every role has.
     func checks(_ publisher: MeteredPublisher) -> [ReadinessCheck] {
         [
-            ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck, clockCheck,
+            databaseCheck, ReadinessCheck("publisher") { publisher.obstacle }, clockCheck,
         ]
+    }
+
+    /// Returns the problem of a lane; `nil` if there is none.
+    ///
+    /// Without the database a lane's canary cannot return, so the problem names the database as the cause.
+    func problem(of worker: LaneWorker) -> String? {
+        worker.whatIsWrong.map(databaseHealth.explain)
     }
 
     /// Fails until the database's clock is known, and while it differs from this host's.

@@ -47,6 +47,7 @@ extension BellhopConfiguration {
         metricsListen = reader.address(.metricsListen, default: .loopback(9_464))
         managementURL = reader.url(.managementURL, schemes: ["http", "https"])
         listenURL = reader.url(.listenURL, schemes: ["postgres", "postgresql"]) ?? databaseURL
+        relayURL = reader.url(.relayURL, schemes: ["postgres", "postgresql"])
         signIn = reader.path(.signIn, of: .file)
         jwtKeys = reader.path(.jwtKeys, of: .file)
         jwtAudience = reader.string(.jwtAudience, default: "bellhop") ?? "bellhop"

@@ -46,6 +46,10 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: the database's URL.
     package let listenURL: Secret?
+    /// The URL of the publisher's database whose outbox a relay empties.
+    ///
+    /// Default: none.
+    package let relayURL: Secret?
     /// A file with the issuers whose tokens the inbox API accepts.
     ///
     /// Default: none.

@@ -48,6 +48,7 @@ package struct Setting: Sendable, Hashable {
     package static let metricsListen = Setting("METRICS_LISTEN")
     package static let managementURL = Setting("MANAGEMENT_URL", isSecret: true)
     package static let listenURL = Setting("LISTEN_URL", isSecret: true)
+    package static let relayURL = Setting("RELAY_URL", isSecret: true)
     package static let signIn = Setting("SIGN_IN")
     package static let jwtKeys = Setting("JWT_KEYS")
     package static let jwtAudience = Setting("JWT_AUDIENCE")
@@ -76,7 +77,8 @@ package struct Setting: Sendable, Hashable {
     /// An unknown flag or key of the file is a fault, and so is a similar `BELLHOP_*` name.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .consoleOrigin,
-        .metricsListen, .managementURL, .listenURL, .signIn, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate,
+        .metricsListen, .managementURL, .listenURL, .relayURL, .signIn, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins,
+        .apiRate,
         .apiProxies,
         .apiConnections, .operators,
         .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,

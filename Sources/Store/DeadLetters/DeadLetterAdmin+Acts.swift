@@ -6,6 +6,9 @@ package struct ActingOperator: Sendable {
     package let name: String
     package let because: String
 
+    /// The reason of an act that comes before its reason, until a note supplies it.
+    package static let noReasonYet = "no reason given yet"
+
     package init(name: String, because: String) {
         self.name = name
         self.because = because

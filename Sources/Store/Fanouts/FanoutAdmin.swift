@@ -150,18 +150,24 @@ package struct FanoutAdmin: Sendable {
     }
 
     /// Adds an audit entry with a reason that was not known at the time of the act.
+    ///
+    /// A hold of the fan-out's type without a reason gets it as well, so that all who see the hold read it.
     package func note(_ record: FanoutRecord, by operator: ActingOperator) async throws(PostgresError) {
         _ = try await pool.run(
             Self.note,
             [
                 .text(`operator`.name), .text(`operator`.because), .text(record.app), .text(record.event),
-                .integer(record.number),
+                .integer(record.number), .text(record.type), .text(ActingOperator.noReasonYet),
             ]
         )
     }
 
     private static let note = Statement(
         """
+        WITH held AS (
+            UPDATE holds SET because = $2::text
+            WHERE app = $3::text AND type = $6::text AND provider = '' AND because = $7::text
+        )
         INSERT INTO audit (operator, act, filter, items, because)
         VALUES ($1::text, 'fanout-note', jsonb_build_object('app', $3::text, 'event', $4::text, 'fanout', $5::bigint), 1,
                 $2::text)

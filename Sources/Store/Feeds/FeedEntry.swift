@@ -13,6 +13,8 @@ package struct FeedEntry: Sendable {
     let vouchedAt: Timestamp?
     /// Whether the user's client sent the update, through the API.
     let isFromClient: Bool
+    /// Whether language and time zone are the device's, which a value that was set outranks.
+    let isDefault: Bool
 
     /// The maximum time by which a message's timestamp may be after its arrival.
     ///
@@ -26,12 +28,14 @@ package struct FeedEntry: Sendable {
         saidAt = min(update.sentAt ?? arrival, latest)
         vouchedAt = saidAt
         isFromClient = false
+        isDefault = false
     }
 
     /// Creates an entry for an update from a user's client.
     ///
     /// `vouchedAt` is the time at which its token was issued, if that was after an erasure of the user.
-    init(client update: FeedUpdate, saidAt: Timestamp, vouchedAt: Timestamp?) {
+    init(client update: FeedUpdate, saidAt: Timestamp, vouchedAt: Timestamp?, isDefault: Bool = false) {
+        self.isDefault = isDefault
         self.update = update
         self.saidAt = saidAt
         self.vouchedAt = vouchedAt
@@ -88,6 +92,8 @@ struct UserUpdate<Content> {
     /// The entry's `vouchedAt`.
     let vouchedAt: Timestamp?
     let isFromClient: Bool
+    /// The entry's `isDefault`.
+    let isDefault: Bool
 
     init(_ entry: FeedEntry, _ content: Content) {
         app = entry.update.app
@@ -95,6 +101,7 @@ struct UserUpdate<Content> {
         saidAt = entry.saidAt
         vouchedAt = entry.vouchedAt
         isFromClient = entry.isFromClient
+        isDefault = entry.isDefault
         self.content = content
     }
 
@@ -105,6 +112,7 @@ struct UserUpdate<Content> {
         self.content = content
         vouchedAt = nil
         isFromClient = false
+        isDefault = false
     }
 
     /// The parameters `$1` to `$4` of every feed statement: app, user, time, and the hash of the user's possible

@@ -24,6 +24,7 @@ enum RecipientFeed {
                 .booleanArray(words.map(\.content.emailEnabled.value)),
                 .booleanArray(words.map(\.content.emailEnabled.isGiven)),
                 vouched,
+                .booleanArray(words.map(\.isDefault)),
             ]
         )
         if words.contains(where: { $0.content.timezone.isGiven }) {
@@ -92,28 +93,39 @@ enum RecipientFeed {
 
     /// Finds rows by the user alone, so that the planner never reads all rows of an app.
     ///
-    /// An older update from the app's servers only changes the time at which they vouched for the user.
+    /// An older update from the app's servers only changes the time at which they vouched for the user. A device's
+    /// report changes no value that was set, and does not make any other update older.
     private static let update = Statement(
         """
         UPDATE recipients t SET
-            locale = CASE WHEN r.locale_given AND \(isNewer) THEN r.locale ELSE t.locale END,
-            timezone = CASE WHEN r.timezone_given AND \(isNewer) THEN r.timezone ELSE t.timezone END,
+            locale = CASE WHEN \(takes("locale")) THEN r.locale ELSE t.locale END,
+            locale_is_default = CASE WHEN \(takes("locale")) THEN r.is_default ELSE t.locale_is_default END,
+            timezone = CASE WHEN \(takes("timezone")) THEN r.timezone ELSE t.timezone END,
+            timezone_is_default = CASE WHEN \(takes("timezone")) THEN r.is_default ELSE t.timezone_is_default END,
             email = CASE WHEN r.email_given AND \(isNewer) THEN r.email ELSE t.email END,
             push_enabled = CASE WHEN r.push_given AND \(isNewer) THEN coalesce(r.push, true) ELSE t.push_enabled END,
             email_enabled = CASE WHEN r.mail_given AND \(isNewer) THEN coalesce(r.mail, true) ELSE t.email_enabled END,
-            source_time = greatest(t.source_time, r.said_at), vouched_time = greatest(t.vouched_time, r.vouched_at),
+            source_time = greatest(t.source_time, CASE WHEN r.is_default THEN 'epoch' ELSE r.said_at END),
+            vouched_time = greatest(t.vouched_time, r.vouched_at),
             updated_at = CASE WHEN \(isNewer) THEN now() ELSE t.updated_at END
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[], $6::text[], $7::boolean[],
                     $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[],
-                    $14::timestamptz[])
+                    $14::timestamptz[], $15::boolean[])
              AS r (app, user_id, said_at, locale, locale_given, timezone, timezone_given, email, email_given,
-                   push, push_given, mail, mail_given, vouched_at)
+                   push, push_given, mail, mail_given, vouched_at, is_default)
         WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id])
           AND (\(isNewer) OR coalesce(t.vouched_time < r.vouched_at, r.vouched_at IS NOT NULL))
         """
     )
 
     private static let isNewer = "t.source_time <= r.said_at"
+
+    /// The condition under which a column takes the value of an update.
+    private static func takes(_ column: String) -> String {
+        """
+        r.\(column)_given AND \(isNewer) AND (NOT r.is_default OR t.\(column) IS NULL OR t.\(column)_is_default)
+        """
+    }
 
     /// Plans reminders again that follow the user's time zone.
     private static let replan = Statement(

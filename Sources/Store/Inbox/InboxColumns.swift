@@ -15,10 +15,12 @@ struct InboxColumns {
     private var place: ArrayParameter?
 
     /// Creates the columns of records whose users have numbers and whose ids are unique.
-    init(of batch: [InboxRecord]) {
+    ///
+    /// Without `sharing`, each record has separate content.
+    init(of batch: [InboxRecord], sharing: Bool = true) {
         records = ColumnValues(Self.records, expecting: batch.count)
         deliveries = ColumnValues(Self.deliveries, expecting: 0)
-        let shared = Self.shared(by: batch)
+        let shared = sharing ? Self.shared(by: batch) : nil
         texts = ColumnValues(Self.texts, expecting: shared?.count ?? batch.count)
         place = shared.map { _ in ArrayParameter(.bigint, expecting: batch.count) }
         if let shared { for text in shared { texts.append(text) } }
@@ -54,6 +56,11 @@ struct InboxColumns {
     func parameters(_ claim: Claim) -> [Parameter] {
         records.parameters + texts.parameters + [.integer(claim.number)] + deliveries.parameters
             + (place.map { [.column($0)] } ?? [])
+    }
+
+    /// The parameters of ``history``, for records without sharing.
+    func parameters(readAt: [Timestamp?]) -> [Parameter] {
+        records.parameters + texts.parameters + [.instantArray(readAt.map { $0?.microseconds })]
     }
 }
 
@@ -159,6 +166,31 @@ extension InboxColumns {
         """
     )
 
+    /// Writes notifications of another system, without deliveries and with the times at which they were said and read.
+    static let history = Statement(
+        """
+        INSERT INTO inbox (person, id, created_at, read_at, seen_at, \(texts.names(except: ["app"])))
+        SELECT r.person, r.id, coalesce(r.said_at, now()), r.read_at, r.read_at, \(texts.names(of: "r", except: ["app"]))
+        FROM (
+            SELECT \(records.selection()), \(texts.selection()), unnest($\(texts.next)::timestamptz[]) AS read_at
+        ) AS r
+        WHERE \(isAdmitted)
+        ON CONFLICT (person, id) DO NOTHING
+        RETURNING id
+        """
+    )
+
+    /// The condition that the user of `r` was not erased since, and that the number did not end with an erasure.
+    private static let isAdmitted = """
+        NOT EXISTS (
+            SELECT FROM tombstones t
+            WHERE t.app = r.app AND t.subject_hash = r.subject_hash
+              AND (\(ErasedUsers.isOlder)
+                   OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person FOR KEY SHARE))
+            OFFSET 0
+        )
+        """
+
     /// Inserts deliveries for new notifications only: inserting a `sending` delivery gives the right to send it.
     ///
     /// A delivery that became due while the batch was delayed is due now, since a poll may not search further back.
@@ -172,13 +204,7 @@ extension InboxColumns {
                 SELECT r.person, r.id, now() + r.position * interval '1 us', r.unsent::"char", r.unsent_reason,
                        \(texts.names(of: "r", except: ["app"]))
                 FROM (\(source)) AS r
-                WHERE NOT EXISTS (
-                    SELECT FROM tombstones t
-                    WHERE t.app = r.app AND t.subject_hash = r.subject_hash
-                      AND (\(ErasedUsers.isOlder)
-                           OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person FOR KEY SHARE))
-                    OFFSET 0
-                )
+                WHERE \(isAdmitted)
                 ON CONFLICT (person, id) DO NOTHING
                 RETURNING person, id
             ), opened AS (

@@ -53,7 +53,7 @@ extension StoredNotification {
 }
 
 extension StoredNotification {
-    /// The condition for the number on an app's icon: in the list and not read.
+    /// The condition for an unread notification: in the list and not read.
     static let isUnread = """
         read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())
         """
@@ -64,7 +64,7 @@ extension StoredNotification {
     /// at the last analysis, and read all of the user's rows.
     static func unreadRows(of person: String) -> String {
         """
-        (SELECT read_at, archived_at, snoozed_until, type FROM inbox
+        (SELECT read_at, archived_at, snoozed_until, type, unsent FROM inbox
          WHERE person = \(person) AND read_at IS NULL AND archived_at IS NULL
          ORDER BY urgency LIMIT 10000)
         """

@@ -80,7 +80,10 @@ extension WorkerStore {
         return found
     }
 
-    /// Returns the number of unread notifications of each user, except of types that the user's app does not count.
+    /// Returns the number on the icon of each user's app.
+    ///
+    /// It is the number of unread notifications, except those of types that the app does not count and those whose push
+    /// was suppressed or had expired when they were recorded: no device has shown these.
     ///
     /// Users without a number that is valid in this database history are omitted.
     package func unread(
@@ -105,14 +108,14 @@ extension WorkerStore {
         return unread
     }
 
-    /// Counts each user's unread notifications, at most 10,000.
+    /// Counts each user's unread notifications, of at most 10,000.
     ///
     /// The second parameter contains the types that do not count, separated by spaces.
     private static let unread = Statement(
         """
         SELECT k.position, (
                    SELECT count(*) FROM \(StoredNotification.unreadRows(of: "k.person")) AS shown
-                   WHERE \(StoredNotification.isUnread) AND (k.uncounted = '' OR type <> ALL (string_to_array(k.uncounted, ' ')))
+                   WHERE \(StoredNotification.isUnread) AND unsent IS NULL AND (k.uncounted = '' OR type <> ALL (string_to_array(k.uncounted, ' ')))
                )
         FROM (
             SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person,

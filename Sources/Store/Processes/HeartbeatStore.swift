@@ -1,41 +1,6 @@
 package import BellhopRules
 package import Postgres
 
-/// A provider that has accepted nothing from an app for a while, whatever its answers are.
-package struct ProviderOutage: Sendable, Equatable {
-    package let app: String
-    package let provider: String
-    /// Its last answer, as named in the ledger.
-    package var word: String
-    package let since: Timestamp
-    /// When it gave this answer last.
-    package var latest: Timestamp
-    /// The number of answers since then, including missing ones.
-    package var answers: Int
-
-    package init(app: String, provider: String, word: String, since: Timestamp, latest: Timestamp, answers: Int) {
-        self.app = app
-        self.provider = provider
-        self.word = word
-        self.since = since
-        self.latest = latest
-        self.answers = answers
-    }
-}
-
-/// A provider that has recently accepted a push of an app or recognised its device.
-package struct ProviderSuccess: Sendable, Equatable {
-    package let app: String
-    package let provider: String
-    package let at: Timestamp
-
-    package init(app: String, provider: String, at: Timestamp) {
-        self.app = app
-        self.provider = provider
-        self.at = at
-    }
-}
-
 /// A process's report of its state.
 package struct Heartbeat: Sendable, Equatable {
     /// The identity of the process, which does not change while it runs.
@@ -67,6 +32,8 @@ package struct Heartbeat: Sendable, Equatable {
     package var troubles: [ProviderOutage] = []
     /// Acceptances that refute other processes' troubles.
     package var takings: [ProviderSuccess] = []
+    /// The latest requests to each of the process's outlets.
+    package var activities: [OutletActivity] = []
     /// The reason why it takes no messages; `nil` if there is none.
     package var hindrance: String?
     /// Whether it takes no new work and finishes its current work.
@@ -176,11 +143,24 @@ extension Heartbeat {
         let taken = takings.map { taking -> JSONValue in
             [
                 "app": .string(taking.app), "provider": .string(taking.provider),
-                "taken": .string(taking.at.description),
+                "taken": .string(taking.at.description), "recovered": Self.text(taking.recoveredAt?.description),
             ]
         }
-        return JSONWriter.canonicalBytes(of: .array(items + taken))
+        let activity = activities.map { activity -> JSONValue in
+            [
+                "app": .string(activity.app), "provider": .string(activity.provider),
+                "seconds": Self.number(activity.seconds), "accepted": Self.number(activity.accepted),
+                "rejected": Self.number(activity.rejected), "spans": .array(activity.spans.map(Self.number)),
+                "acceptedAt": Self.text(activity.acceptedAt?.description),
+                "rejectedAt": Self.text(activity.rejectedAt?.description), "word": Self.text(activity.word),
+            ]
+        }
+        return JSONWriter.canonicalBytes(of: .array(items + taken + activity))
     }
+
+    private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+
+    private static func number(_ number: Int) -> JSONValue { .number(JSONNumber(Int64(number))) }
 
     fileprivate var pullsJSON: [UInt8] {
         var object = JSONObject()
@@ -212,6 +192,7 @@ extension LiveProcess {
         let troubles = (try? JSONParser(limits: .event).parse(try rows.json(row, 7)).get())?.array ?? []
         report.troubles = troubles.compactMap(ProviderOutage.init)
         report.takings = troubles.compactMap(ProviderSuccess.init)
+        report.activities = troubles.compactMap(OutletActivity.init)
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
         for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
         report.hindrance = try rows.optionalText(row, 13)
@@ -255,6 +236,25 @@ extension ProviderSuccess {
         guard let app = json["app"]?.string, let provider = json["provider"]?.string,
             let at = json["taken"]?.string.flatMap(Timestamp.init(validating:))
         else { return nil }
-        self.init(app: app, provider: provider, at: at)
+        let recovered = json["recovered"]?.string.flatMap(Timestamp.init(validating:))
+        self.init(app: app, provider: provider, at: at, recoveredAt: recovered)
+    }
+}
+
+extension OutletActivity {
+    /// Reads the requests to an outlet; `nil` for other entries, and for values that no Bellhop process can have
+    /// written.
+    fileprivate init?(_ json: JSONValue) {
+        func number(_ value: JSONValue?) -> Int? { value?.number?.int64.map { Int(clamping: $0) } }
+        guard let app = json["app"]?.string, let provider = json["provider"]?.string,
+            let seconds = number(json["seconds"]), let accepted = number(json["accepted"]),
+            let rejected = number(json["rejected"])
+        else { return nil }
+        self.init(app: app, provider: provider)
+        (self.seconds, self.accepted, self.rejected) = (seconds, accepted, rejected)
+        spans = json["spans"]?.array?.compactMap(number) ?? []
+        acceptedAt = json["acceptedAt"]?.string.flatMap(Timestamp.init(validating:))
+        rejectedAt = json["rejectedAt"]?.string.flatMap(Timestamp.init(validating:))
+        word = json["word"]?.string
     }
 }

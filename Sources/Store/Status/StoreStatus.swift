@@ -13,6 +13,8 @@ package struct StoreStatus: Sendable {
         package let count: Int
         /// The earliest due time in the group, in microseconds since 1970.
         package let oldestDue: Int64
+        /// The latest due time in the group.
+        package let latestDue: Int64
     }
 
     /// Open dead letters with one stage and reason.
@@ -80,6 +82,8 @@ package struct StoreStatus: Sendable {
     package let pausedReplays: [PausedReplay]
     /// The processes with a heartbeat in the last half minute.
     package let processes: [LiveProcess]
+    /// The deliveries in retry tiers by outlet, if a provider fails or has recovered lately; otherwise empty.
+    package let retries: [WaitingRetries]
     /// The processes whose heartbeats have stopped without an orderly end.
     package let silentProcesses: [LiveProcess]
     /// Retention times that are in the future, as a wrong clock leaves them behind.
@@ -95,7 +99,8 @@ package struct StoreStatus: Sendable {
                 state: try rows.text(row, 0),
                 reason: try rows.optionalText(row, 1),
                 count: try rows.number(row, 2),
-                oldestDue: try rows.instant(row, 3)
+                oldestDue: try rows.instant(row, 3),
+                latestDue: try rows.instant(row, 5)
             )
         }
         backlogs = try await WaitingBacklog.all(on: pool)
@@ -117,6 +122,10 @@ package struct StoreStatus: Sendable {
         holds = try await OperatorHold.all(on: pool)
         processes = try await HeartbeatStore(pool: pool).all()
         silentProcesses = try await pool.run(Self.silentStatement, []).map(LiveProcess.init)
+        let hasOutages = processes.contains { seen in
+            !seen.report.troubles.isEmpty || seen.report.takings.contains { $0.recoveredAt != nil }
+        }
+        retries = hasOutages ? try await RetryStore(pool: pool).waiting() : []
         pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
             PausedReplay(
                 id: try rows.integer(row, 0),
@@ -165,7 +174,7 @@ package struct StoreStatus: Sendable {
     /// wait, which does not apply any longer.
     private static let owedStatement = Statement(
         """
-        SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')
+        SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min'), max(due_at)
         FROM (
             SELECT delivery_state(state) AS state, due_at,
                 CASE WHEN delivery_state(state) <> 'sending' THEN reason END AS reason

@@ -134,12 +134,14 @@ extension UserStore {
     /// Writes a user's update with the statements for feed messages, or nothing if `condition` does not hold.
     ///
     /// The update is newer than all updates of the same object by a source, even if the source's clock is ahead. This
-    /// applies to that object only, so that a wrong clock does not affect the user's other data.
+    /// applies to that object only, so that a wrong clock does not affect the user's other data. With `isDefault` it is a
+    /// device's report of its language and time zone.
     package func say(
         _ update: FeedUpdate,
         as reader: UserKey,
         at now: Timestamp,
-        where condition: Precondition? = nil
+        where condition: Precondition? = nil,
+        isDefault: Bool = false
     ) async throws(PostgresError) -> Hearing {
         guard update.app == reader.app, update.change.user == reader.user else { return .preconditionFailed }
         return try await act(as: reader) { (connection) throws(PostgresError) in
@@ -156,7 +158,8 @@ extension UserStore {
             // A token issued after an erasure proves that the app's servers have created the user again.
             let erasedAt = try answer.timestamp(0, 2)
             let vouchedAt = erasedAt.flatMap { erased in issuedAt.flatMap { $0 > erased ? $0 : nil } }
-            let said = FeedEntry(client: update, saidAt: try answer.moment(0, 0), vouchedAt: vouchedAt)
+            let saidAt = try answer.moment(0, 0)
+            let said = FeedEntry(client: update, saidAt: saidAt, vouchedAt: vouchedAt, isDefault: isDefault)
             try FeedEntry.apply([said], on: connection)
             return .heard
         }

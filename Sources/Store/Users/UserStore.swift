@@ -111,7 +111,7 @@ extension UserStore {
         )
     }
 
-    /// Returns the number of unread notifications, at most 10,000: the number on the app's icon.
+    /// Returns the number of unread notifications, at most 10,000, whether or not their pushes were suppressed.
     package func unreadCount(of reader: UserKey) async throws(PostgresError) -> Int {
         try await ask(reader, [(Self.unread, [])])[0].number(0, 0)
     }

@@ -218,8 +218,12 @@ struct InboxStage: Sendable {
         for (number, letter) in samples.enumerated() { try await deliver(number + 1, letter, to: user) }
     }
 
-    /// A script that stops a page's clock in the evening of 21 February 2026.
-    static let evening = "Date.now = () => Date.parse('2026-02-21T20:00:00Z');"
+    /// A script that stops a page's clock in the evening of 21 February 2026, and hides the server's clock from it.
+    static let evening = """
+        Date.now = () => Date.parse('2026-02-21T20:00:00Z');
+        const get = Headers.prototype.get;
+        Headers.prototype.get = function (name) { return name === "Date" ? null : get.call(this, name); };
+        """
 
     /// A script that keeps the page from seeing any notification on the screen, so that unread ones stay unread.
     static let unseen = "window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} };"

@@ -35,6 +35,30 @@ extension BrowserTests {
             }
         }
 
+        /// A server whose lists cannot be loaded.
+        private static let failing = """
+            const plain = window.fetch;
+            const failed = () => Promise.resolve(new Response("{}", { status: 503 }));
+            window.fetch = (address, ...rest) => (String(address).includes("/api/notifications") ? failed() : plain(address, ...rest));
+            """
+
+        @Test("an empty list fits the desktop, and the notice of a failed one fits the phone")
+        func states() async throws {
+            try await InboxStage.with { stage in
+                _ = try await stage.api.call("PATCH", "/api/settings", #"{"locale":"en"}"#)
+                try await stage.browser.resize(width: 1_200, height: 844)
+                try await stage.open()
+                try await Self.look("empty-en-desktop-light", stage)
+                try await stage.prepared(by: Self.failing) {
+                    try await stage.browser.resize(width: 390, height: 844)
+                    try await stage.browser.go(to: "about:blank")
+                    try await stage.browser.go(to: "\(stage.origin)/#token=\(try stage.api.token("ada"))")
+                    try await stage.until("inbox.status === 'failed' && inbox.settings && $('.notice.failed') !== null")
+                    try await Self.look("error-en-phone-light", stage)
+                }
+            }
+        }
+
         private static func look(_ name: String, _ stage: InboxStage) async throws {
             let overflow = try await stage.ask(
                 "document.documentElement.scrollWidth <= innerWidth && $$('.words').every((box) => box.scrollWidth <= box.clientWidth)"

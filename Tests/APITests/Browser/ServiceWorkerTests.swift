@@ -107,10 +107,10 @@ extension BrowserTests {
         /// Runs the worker's code in a page, with a replacement for the worker's global scope.
         private static let scope = """
             const [source, work] = arguments;
-            const kept = { shown: [], opened: [], calls: [], badges: [], listeners: {}, mirror: {}, pages: [] };
+            const kept = { shown: [], opened: [], calls: [], badges: [], listeners: {}, mirror: {}, pages: [], skipped: 0 };
             const scope = {
               addEventListener: (name, listener) => (kept.listeners[name] = listener),
-              skipWaiting: () => {},
+              skipWaiting: () => (kept.skipped += 1),
               location: { origin: location.origin },
               navigator: { setAppBadge: async (n) => kept.badges.push(n), clearAppBadge: async () => kept.badges.push(0) },
               clients: {
@@ -132,6 +132,7 @@ extension BrowserTests {
             const call = async (url, options) => (kept.calls.push({ url: String(url), ...options }), new Response("{}"));
             const make = new Function("self", "caches", "fetch", source + "; return { verdictOf, writeMirror, navigator: self.navigator };");
             const worker = make(scope, storage, call);
+            kept.begin = (members) => void make({ ...scope, ...members }, storage, call);
             const fire = async (name, event) => {
               let done;
               kept.listeners[name]({ waitUntil: (promise) => (done = promise), ...event });
@@ -190,7 +191,7 @@ extension BrowserTests {
                 let schedule = JSONValue.string("\(stage.origin)/schedule")
                 #expect(found["opened"] == [schedule, home, home, home, "drop://x", home])
                 #expect(found["went"] == [schedule, "focus"])
-                let body = #"{"notificationIds":["noti_0000000000000001"]}"#
+                let body = #"{"notificationIds":["noti_0000000000000001"],"state":"read"}"#
                 #expect(found["first"] == ["PATCH", "/api/notifications", .string(body), "Bearer t"])
             }
         }
@@ -325,6 +326,43 @@ extension BrowserTests {
                     """
                 let found = try await Self.run(work, on: stage)
                 #expect(found == [[0, 0, 0, 0, 2], 0])
+            }
+        }
+
+        @Test("a new version replaces the old one only if the app, or the stock page, asks for it")
+        func takingOver() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    const skipped = [];
+                    const origin = location.origin;
+                    for (const members of [{}, { bellhop: { takeOver: true } }, { location: { origin, search: "?take-over" } }]) {
+                      kept.begin(members);
+                      await fire("install", {});
+                      skipped.push(kept.skipped);
+                    }
+                    return skipped;
+                    """
+                let found = try await Self.run(work, on: stage)
+                #expect(found == [0, 1, 2])
+            }
+        }
+
+        @Test("the worker reports the zone of a user who has travelled, once, as a default")
+        func travelling() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    const clock = { timezone: "Asia/Tokyo", locale: "nb", user: "u" };
+                    kept.mirror = { user: "u", owner: "u", api: "https://inbox.example", token: "t", clock, zones: [null, "Asia/Tokyo", "UTC"] };
+                    const push = { data: { json: () => ({ id: "noti_1", type: "t", title: "a" }) } };
+                    await fire("push", push);
+                    await fire("push", push);
+                    const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+                    const [call, ...more] = kept.calls;
+                    const report = JSON.parse(call.body);
+                    return [call.url, report.timezone === here, report.isDefault, more.length, kept.mirror.zones[1] === here];
+                    """
+                let found = try await Self.run(work, on: stage)
+                #expect(found == ["https://inbox.example/api/settings", true, true, 0, true])
             }
         }
 

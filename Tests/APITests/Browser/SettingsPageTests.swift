@@ -76,17 +76,35 @@ extension BrowserTests {
             try await InboxStage.with { stage in
                 try await stage.open()
                 try await stage.openSettings()
-                let phone = #"{"eventToggles":{"security":false},"quietHours":{"enabled":true}}"#
+                let phone = #"{"eventToggles":{"qr_payment":false},"quietHours":{"enabled":true}}"#
                 _ = try await stage.api.call("PATCH", "/api/preferences", phone)
                 try await stage.click("[name=type-promotional]")
-                try await stage.until("!$('[name=type-security]').checked && $('[name=quietHours]').checked")
+                try await stage.until("!$('[name=type-qr_payment]').checked && $('[name=quietHours]').checked")
                 let kept = try await stage.api.call("GET", "/api/preferences")
-                #expect(kept["eventToggles"]?["promotional"] == true && kept["eventToggles"]?["security"] == false)
+                #expect(kept["eventToggles"]?["promotional"] == true && kept["eventToggles"]?["qr_payment"] == false)
                 #expect(kept["quietHours"]?["enabled"] == true)
                 // The page reads them again when the user returns.
                 _ = try await stage.api.call("PATCH", "/api/preferences", #"{"enabled":false}"#)
                 try await stage.ask("document.dispatchEvent(new Event('visibilitychange'))")
                 try await stage.until("!$('[name=master]').checked")
+            }
+        }
+
+        @Test("a mandatory type has a locked switch that is on, and the others can be changed")
+        func locked() async throws {
+            try await InboxStage.with { stage in
+                try await stage.open()
+                try await stage.openSettings()
+                let locked = try await stage.ask("$$('input:disabled').map((input) => [input.name, input.checked])")
+                #expect(locked == [["type-security", true]])
+                #expect(try await stage.ask("$('#switch-type-security-helper').textContent") == "Kan ikke slås av.")
+                try await stage.click("[name=type-security]")
+                try await stage.click("[name=type-qr_payment]")
+                try await eventually("the server keeps only the other") {
+                    let kept = try await stage.api.call("GET", "/api/preferences")
+                    return kept["eventToggles"]?["qr_payment"] == false && kept["eventToggles"]?["security"] == nil
+                }
+                #expect(try await stage.ask("$('[name=type-security]').checked") == true)
             }
         }
 

@@ -17,6 +17,8 @@ struct PageRouteTests {
         try await APIFixture.with { api in
             let types = [
                 "/": "text/html; charset=utf-8", "/bellhop-inbox.js": "text/javascript; charset=utf-8",
+                "/bellhop-client.js": "text/javascript; charset=utf-8",
+                "/bellhop-client.d.ts": "text/plain; charset=utf-8",
                 "/sw.js": "text/javascript; charset=utf-8", "/inbox.js": "text/javascript; charset=utf-8",
                 "/inbox.css": "text/css; charset=utf-8", "/icon.svg": "image/svg+xml",
                 "/icon.png": "image/png", "/badge.png": "image/png",
@@ -75,18 +77,21 @@ struct PageRouteTests {
         }
     }
 
-    @Test("the component's compressed form is small, and a client that cannot read it gets the plain form")
-    func compressed() async throws {
+    @Test(
+        "a script's compressed form is small, and a client that cannot read it gets the plain form",
+        arguments: [("/bellhop-inbox.js", 30), ("/bellhop-client.js", 12)]
+    )
+    func compressed(path: String, kilobytes: Int) async throws {
         try await APIFixture.with { api in
             let request = { (field: String) -> HTTPRequest in
-                let target = try #require(RequestTarget("/bellhop-inbox.js"))
+                let target = try #require(RequestTarget(path))
                 return HTTPRequest(method: "GET", target: target, headers: ["Accept-Encoding": field])
             }
             let short = await api.api.respond(to: try request("br, gzip;q=0.8"))
             guard case .bytes(let bytes) = short.body else { throw ServerFixtureError("a stream in place of a file") }
             #expect(short.headers["Content-Encoding"] == "gzip")
             #expect(short.headers["Vary"]?.contains("Accept-Encoding") == true)
-            #expect(bytes.count <= 32 * 1_024)
+            #expect(bytes.count <= kilobytes * 1_024)
             for field in ["gzip;q=0", "identity", "gzip; q=0.0"] {
                 let plain = await api.api.respond(to: try request(field))
                 guard case .bytes(let text) = plain.body else {

@@ -35,11 +35,38 @@ struct SettingsRouteTests {
         }
     }
 
+    @Test("a device's report fills what is missing and follows the device, and a value that was set outranks it")
+    func reported() async throws {
+        try await APIFixture.with { api in
+            let report = { (zone: String) in
+                let body = #"{"timezone":"\#(zone)","locale":"en-GB","isDefault":true}"#
+                return try await api.call("PATCH", "/api/settings", body)
+            }
+            let first = try await report("Asia/Manila")
+            #expect(first["timezone"] == "Asia/Manila" && first["locale"] == "en-GB")
+            let travelled = try await report("Asia/Tokyo")
+            #expect(travelled["timezone"] == "Asia/Tokyo")
+            // A report makes no other update older, however late it arrives.
+            let ages = try await api.servers.column("SELECT (source_time < '2000-01-01')::text FROM recipients")
+            #expect(ages == ["true"])
+            _ = try await api.call("PATCH", "/api/settings", #"{"timezone":"Europe/Oslo"}"#)
+            let again = try await report("Asia/Manila")
+            #expect(again["timezone"] == "Europe/Oslo")
+            let copy = "SELECT concat_ws('|', locale, timezone) FROM people WHERE user_id = 'ada'"
+            #expect(try await api.servers.column(copy) == ["en-GB|Europe/Oslo"])
+            _ = try await api.call("PATCH", "/api/settings", #"{"timezone":null,"locale":"sv"}"#)
+            let cleared = try await report("Asia/Manila")
+            #expect(cleared["timezone"] == "Asia/Manila" && cleared["locale"] == "sv")
+        }
+    }
+
     @Test(
         "an invalid setting is rejected",
         arguments: [
             (#"{"pushEnabled":"no"}"#, "pushEnabled"), (#"{"locale":"x"}"#, "locale"),
             (#"{"timezone":"Mars/Olympus"}"#, "timezone"), (#"{"timezone":"../../etc/passwd"}"#, "timezone"),
+            (#"{"isDefault":1}"#, "isDefault"), (#"{"isDefault":true,"pushEnabled":true}"#, "pushEnabled"),
+            (#"{"isDefault":true,"timezone":null}"#, "timezone"),
             (#"{"email":"a b@c"}"#, "email"), (#"{"userId":"bob"}"#, "userId"), (#"{"sentAtIso":"x"}"#, "sentAtIso"),
         ]
     )
@@ -95,7 +122,7 @@ struct SettingsRouteTests {
             let first = try await api.call("PATCH", "/api/preferences", hours)
             #expect(first.status == 200)
             #expect(first["quietHours"] == ["enabled": true, "startHour": 22, "endHour": 23])
-            let types = ["transaction_complete", "qr_payment", "security", "rate_update", "system", "promotional"]
+            let types = ["transaction_complete", "qr_payment", "rate_update", "system", "promotional"]
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for type in types {
                     let isOn = type == "promotional"
@@ -109,7 +136,7 @@ struct SettingsRouteTests {
             }
             let all = try await api.call("GET", "/api/preferences")
             let toggles = types.map { all["eventToggles"]?[$0] }
-            #expect(toggles == [false, false, false, false, false, true])
+            #expect(toggles == [false, false, false, false, true])
             #expect(all["enabled"] == true && all["quietHours"] == first["quietHours"])
         }
     }

@@ -41,6 +41,34 @@ struct RenderingTests {
 
     private struct NotAnEvent: Error {}
 
+    @Test("separate routes apply to their kind of client, and the catalogue's link supplies the others")
+    func separateRoutes() throws {
+        func link(_ route: JSONObject, type: String = "pay") throws -> [String?] {
+            let text = """
+                {app: "shop", language: "en", timezone: "UTC", routes: {"/old": "/new"},
+                 types: {
+                   pay: {priority: "low", label: {en: "P"}, link: {web: "/p", mobile: "/m/{targetId}", scheme: "s://p"}},
+                   bare: {priority: "low", label: {en: "B"}},
+                 }}
+                """
+            let set = try CatalogSet.load(files: [("shop.json5", Array(text.utf8))]).get()
+            let object: JSONObject = [
+                "id": "e1", "app": "shop", "eventType": .string(type), "to": ["user": "u"], "title": "T",
+                "targetId": "7", "route": .object(route),
+            ]
+            guard case .event(let event) = try SubmissionParser(set).parse(SampleMessages.envelope(object)).get()
+            else { throw NotAnEvent() }
+            let rendered = try #require(set[event.app]).render(event, language: nil).get()
+            return [rendered.link?.web, rendered.link?.mobile, rendered.link?.scheme, rendered.reroutedFrom]
+        }
+        #expect(try link(["web": "/w"]) == ["/w", "/m/7", "s://p", nil])
+        #expect(try link(["mobile": "/o"]) == ["/p", "/o", nil, nil])
+        #expect(try link(["scheme": "s://x"]) == ["/p", "/m/7", "s://x", nil])
+        #expect(try link(["web": "/w", "mobile": "/o", "scheme": "s://x"]) == ["/w", "/o", "s://x", nil])
+        #expect(try link(["web": "/w", "mobile": "/old/1"]) == ["/w", "/new/1", nil, "/old"])
+        #expect(try link(["web": "/w"], type: "bare") == ["/w", "/", nil, nil])
+    }
+
     @Test("gaps are filled from the event by path and by alias, braces can be written, and values are not parsed again")
     func gaps() throws {
         let rendered = try render([:]).get()

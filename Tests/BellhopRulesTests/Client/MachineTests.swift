@@ -1,132 +1,123 @@
 import BellhopRules
+import TestSupport
 import Testing
 
-/// The transitions in the specifications of the apps, each with its event.
+/// The state machines of clients, by one table.
+///
+/// The client library for JavaScript is tested by the same table.
 @Suite("State machines of clients")
 struct MachineTests {
-    private static let permissionArrows = [
-        ("NotDetermined --> Requesting", PermissionState.Event.requested),
-        ("Requesting --> Granted", .allowed),
-        ("Requesting --> Denied", .refused),
-        ("Granted --> Active", .tokenRegistered),
-        ("Active --> Disabled", .turnedOff),
-        ("Disabled --> Active", .turnedOn),
-        ("Denied --> SettingsRedirect", .settingsPromptShown),
-        ("SettingsRedirect --> Granted", .enabledInSettings),
-        ("SettingsRedirect --> Denied", .keptDisabled),
-    ]
+    private static let table = "Tests/Tables/state-machines.json"
 
-    private static let subscriptionArrows = [
-        ("NoSafe --> FirstSafe", SubscriptionState.Event.firstAdded),
-        ("NoSafe --> AdditionalSafe", .anotherAdded),
-        ("FirstSafe --> Prompted", .promptShown),
-        ("Prompted --> PromptAccepted", .accepted),
-        ("Prompted --> PromptDismissed", .dismissed),
-        ("PromptAccepted --> HasDelegateKey", .proceeded),
-        ("PromptDismissed --> Unsubscribed", .proceeded),
-        ("AdditionalSafe --> CheckNotifSetting", .proceeded),
-        ("CheckNotifSetting --> Unsubscribed", .settingIsOff),
-        ("CheckNotifSetting --> HasDelegateKey", .settingIsOn),
-        ("HasDelegateKey --> SubscribedOwner", .keyFound),
-        ("HasDelegateKey --> SubscribedObserver", .keyMissing),
-        ("SubscribedObserver --> SubscribedOwner", .keyAdded),
-        ("GlobalNotifications --> GlobalNotifOn", .globallyTurnedOn),
-        ("GlobalNotifOn --> IterateSafes", .proceeded),
-        ("IterateSafes --> HasDelegateKey", .keyFound),
-        ("IterateSafes --> SubscribedObserver", .keyMissing),
-        ("GlobalNotifications --> GlobalNotifOff", .globallyTurnedOff),
-        ("GlobalNotifOff --> AllUnsubscribed", .proceeded),
-        ("Unsubscribed --> SettingsToggledOn", .turnedOn),
-        ("SettingsToggledOn --> HasDelegateKey", .proceeded),
-        ("SubscribedOwner --> NotificationsDisabled", .turnedOff),
-        ("SubscribedObserver --> NotificationsDisabled", .turnedOff),
-        ("NotificationsDisabled --> SettingsToggledOn", .turnedOn),
-        ("AllUnsubscribed --> NotificationsDisabled", .proceeded),
-    ]
+    private let permission: JSONValue
+    private let subscription: JSONValue
 
-    @Test("the permission has every transition of its diagram, and no other")
-    func permission() throws {
-        var taken = 0
-        for state in PermissionState.allCases {
-            for event in PermissionState.Event.allCases {
-                let arrow = Self.permissionArrows.first { $0.0.hasPrefix("\(state.rawValue) -->") && $0.1 == event }
-                let target = arrow?.0.split(separator: " ").last.map(String.init)
-                #expect(state.applying(event)?.rawValue == target, "\(state) \(event)")
-                var moving = state
-                #expect(moving.apply(event) == (target != nil))
-                #expect(moving.rawValue == target ?? state.rawValue)
-                taken += target == nil ? 0 : 1
-            }
-        }
-        #expect(taken == Self.permissionArrows.count)
+    init() throws {
+        let table = try JSONParser().parse(Array(try Checkout.text(Self.table).utf8)).get()
+        permission = try #require(table["permission"])
+        subscription = try #require(table["subscription"])
     }
 
-    @Test("the subscription has every transition of its diagram, and no other")
-    func subscription() throws {
-        var taken = 0
-        for state in SubscriptionState.allCases {
-            for event in SubscriptionState.Event.allCases {
-                let arrow = Self.subscriptionArrows.first { $0.0.hasPrefix("\(state.rawValue) -->") && $0.1 == event }
-                let target = arrow?.0.split(separator: " ").last.map(String.init)
-                #expect(state.applying(event)?.rawValue == target, "\(state) \(event)")
-                var moving = state
-                #expect(moving.apply(event) == (target != nil))
-                #expect(moving.rawValue == target ?? state.rawValue)
-                taken += target == nil ? 0 : 1
+    /// Expects that exactly the transitions of the table exist.
+    private func expectTransitions(
+        of machine: JSONValue,
+        states: [String],
+        events: [String],
+        target: (String, String) -> String?
+    ) {
+        let transitions = Set(Self.transitions(of: machine))
+        var taken: Set<[String]> = []
+        for state in states {
+            for event in events {
+                guard let next = target(state, event) else { continue }
+                taken.insert([state, event, next])
             }
         }
-        #expect(taken == Self.subscriptionArrows.count)
+        #expect(taken == transitions)
+        #expect(!transitions.isEmpty)
+    }
+
+    private static func transitions(of machine: JSONValue) -> [[String]] {
+        (machine["transitions"]?.array ?? []).map { ($0.array ?? []).compactMap(\.string) }
+    }
+
+    @Test("the permission has every transition of the table, and no other")
+    func permissions() {
+        expectTransitions(
+            of: permission,
+            states: PermissionState.allCases.map(\.rawValue),
+            events: PermissionState.Event.allCases.map(\.rawValue)
+        ) { state, event in
+            guard let before = PermissionState(rawValue: state), let event = PermissionState.Event(rawValue: event)
+            else { return nil }
+            var moving = before
+            let isMoved = moving.apply(event)
+            #expect(isMoved == (before.applying(event) != nil))
+            #expect(moving == before.applying(event) ?? before)
+            return before.applying(event)?.rawValue
+        }
+    }
+
+    @Test("the subscription has every transition of the table, and no other")
+    func subscriptions() {
+        expectTransitions(
+            of: subscription,
+            states: SubscriptionState.allCases.map(\.rawValue),
+            events: SubscriptionState.Event.allCases.map(\.rawValue)
+        ) { state, event in
+            guard let before = SubscriptionState(rawValue: state), let event = SubscriptionState.Event(rawValue: event)
+            else { return nil }
+            var moving = before
+            let isMoved = moving.apply(event)
+            #expect(isMoved == (before.applying(event) != nil))
+            #expect(moving == before.applying(event) ?? before)
+            return before.applying(event)?.rawValue
+        }
     }
 
     @Test("the page for apps shows the same transitions")
     func page() throws {
-        let page = try Repository.text("docs/client-kit.md")
+        let page = try Checkout.text("docs/client-kit.md")
         let drawn = page.split(separator: "\n").map(String.init).filter { $0.contains(" --> ") && !$0.contains("[*]") }
-        let known =
-            Self.permissionArrows.map { "\($0.0): \($0.1.rawValue)" }
-            + Self.subscriptionArrows.map { "\($0.0): \($0.1.rawValue)" }
+        let known = [permission, subscription].flatMap(Self.transitions).map { "\($0[0]) --> \($0[2]): \($0[1])" }
         #expect(drawn.map { $0.trimmingPrefix { $0 == " " } }.map(String.init).sorted() == known.sorted())
     }
 
     @Test("every state is reachable from the initial states")
     func reachable() {
-        var permissions: Set<PermissionState> = [.initial]
-        for _ in PermissionState.allCases {
-            for state in permissions {
-                permissions.formUnion(PermissionState.Event.allCases.compactMap(state.applying))
+        for (machine, states) in [
+            (permission, PermissionState.allCases.map(\.rawValue)),
+            (subscription, SubscriptionState.allCases.map(\.rawValue)),
+        ] {
+            var reached = Set((machine["initial"]?.array ?? []).compactMap(\.string))
+            for _ in states {
+                reached.formUnion(Self.transitions(of: machine).filter { reached.contains($0[0]) }.map { $0[2] })
             }
+            #expect(reached == Set(states))
         }
-        #expect(permissions == Set(PermissionState.allCases))
-        var subscriptions: Set<SubscriptionState> = [.initial, .globalInitial]
-        for _ in SubscriptionState.allCases {
-            for state in subscriptions {
-                subscriptions.formUnion(SubscriptionState.Event.allCases.compactMap(state.applying))
-            }
-        }
-        #expect(subscriptions == Set(SubscriptionState.allCases))
+        let initial = [SubscriptionState.initial.rawValue, SubscriptionState.globalInitial.rawValue]
+        let named = JSONValue.array(initial.map(JSONValue.string))
+        #expect(subscription["initial"] == named)
+        #expect(permission["initial"] == [.string(PermissionState.initial.rawValue)])
     }
 
     @Test("each permission state has its value for the server, and each system permission its state at launch")
     func pushPermission() {
-        let told = PermissionState.allCases.map { "\($0.rawValue) \($0.permission.rawValue) \($0.receivesPushes)" }
-        #expect(
-            told == [
-                "NotDetermined undetermined false", "Requesting undetermined false", "Granted granted false",
-                "Denied denied false", "Active granted true", "Disabled granted false", "SettingsRedirect denied false",
-            ]
-        )
-        let launched = PushPermission.allCases.map { "\($0.rawValue) \(PermissionState(atLaunch: $0).rawValue)" }
-        #expect(
-            launched == [
-                "granted Granted", "denied Denied", "default NotDetermined", "undetermined NotDetermined",
-                "provisional Granted",
-            ]
-        )
+        for state in PermissionState.allCases {
+            #expect(permission["permissions"]?[state.rawValue]?.string == state.permission.rawValue, "\(state)")
+            let isReceiving = permission["receiving"]?.array?.contains(.string(state.rawValue)) == true
+            #expect(isReceiving == state.receivesPushes, "\(state)")
+        }
+        for known in PushPermission.allCases {
+            let launched = permission["launches"]?[known.rawValue]?.string
+            #expect(launched == PermissionState(atLaunch: known).rawValue, "\(known)")
+        }
     }
 
     @Test("only states with a role, owner or observer, are subscribed")
     func roles() {
-        let roles = SubscriptionState.allCases.compactMap { state in state.role.map { "\(state.rawValue) \($0)" } }
-        #expect(roles == ["SubscribedOwner owner", "SubscribedObserver observer"])
+        for state in SubscriptionState.allCases {
+            #expect(subscription["roles"]?[state.rawValue]?.string == state.role?.text, "\(state)")
+        }
     }
 }

@@ -25,7 +25,7 @@ struct CatalogSchemaTests {
             ("/$defs/quietHours/oneOf/1", CatalogKeys.platforms), ("/properties/digest", CatalogKeys.digest),
             ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/properties/reminders", CatalogKeys.reminders),
             ("/properties/cap", CatalogKeys.cap), ("/$defs/type/properties/burst", CatalogKeys.burst),
-            ("/$defs/type/properties/audience/oneOf/1", CatalogKeys.audience),
+            ("/$defs/audience/oneOf/1", CatalogKeys.audience),
             ("/$defs/android", CatalogKeys.android),
             ("/$defs/apns", CatalogKeys.apple), ("/$defs/templates/additionalProperties", CatalogKeys.words),
         ]

@@ -22,6 +22,9 @@ struct ContentBytesTests {
             """
         #expect(all == expected)
         #expect(try bytes(["title": nil]) == #"{"type":"security"}"#)
+        let routes: JSONValue = ["web": "/w", "mobile": "/m", "scheme": .null, "else": 1]
+        let separate = #"{"route":{"mobile":"/m","web":"/w"},"type":"security"}"#
+        #expect(try bytes(["title": nil, "route": routes]) == separate)
     }
 
     @Test("time of sending, audience, spelling of absence and unknown fields do not change the content")

@@ -21,7 +21,7 @@ struct PlainEventTests {
         #expect(event.content.title == "Tittel")
         #expect(event.content.body == "Tekst")
         #expect(event.content.data == ["amount": "2 000 kr", "n": [1, ["a": .null]]])
-        #expect(event.content.route == "/schedule")
+        #expect(event.content.route == .shared("/schedule"))
         #expect(event.content.targetID == "tx_rem_1")
         #expect(event.content.metadata == ["matchId": "m1", "empty": ""])
         #expect(event.content.venueID == "42")

@@ -5,13 +5,21 @@ import Testing
 enum AppEvents {
     /// Returns the event as its producer would send it; `fields` are added to the app, the type and the audience.
     static func event(_ app: String, _ type: String, _ fields: JSONObject = [:]) throws -> Event {
+        guard case .event(let event) = try submission(app, type, fields).get() else { throw NotAnEvent() }
+        return event
+    }
+
+    /// Returns such an event as the parser reads or rejects it.
+    static func submission(
+        _ app: String,
+        _ type: String,
+        _ fields: JSONObject
+    ) throws -> Result<Submission, Rejection> {
         var body: JSONObject = [
             "id": "e1", "app": .string(app), "eventType": .string(type), "to": ["user": "u1"],
         ]
         for member in fields.members { body[member.key] = member.value }
-        let submission = try SubmissionParser(try Repository.catalogs()).parse(SampleMessages.envelope(body)).get()
-        guard case .event(let event) = submission else { throw NotAnEvent() }
-        return event
+        return SubmissionParser(try Repository.catalogs()).parse(SampleMessages.envelope(body))
     }
 
     /// Returns the event as a user of this language gets it.

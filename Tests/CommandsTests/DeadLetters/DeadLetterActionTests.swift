@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import IntegrationSupport
 import Operations
+import Postgres
 import Push
 import Store
 import TestSupport
@@ -48,6 +49,20 @@ struct DeadLetterActionTests {
             #expect(both.code == .usage)
             let acts = try await servers.count("SELECT count(*) FROM audit")
             #expect(acts == 0)
+        }
+    }
+
+    @Test("a dry run counts the items of an action and changes nothing", arguments: ["discard", "restore", "note"])
+    func dryRun(verb: String) async throws {
+        try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
+            let state = verb == "restore" ? "discarded" : "open"
+            _ = try await servers.owner.run(Statement("UPDATE dead_letters SET state = '\(state)'"))
+            let answer = await prompt.run("dead-letters", verb, "--reason", "malformed-json", "--dry-run")
+            #expect(answer.code == .done, "\(answer.complaints)")
+            #expect(answer.output.contains("2 items"), "\(answer.output)")
+            #expect(answer.output.contains("nothing was changed"), "\(answer.output)")
+            #expect(try await servers.count("SELECT count(*) FROM dead_letters WHERE state = '\(state)'") == 3)
+            #expect(try await servers.count("SELECT count(*) FROM audit") == 0)
         }
     }
 

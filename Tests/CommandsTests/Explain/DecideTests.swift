@@ -32,9 +32,13 @@ struct DecideTests {
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path))
                 return path
             }
-            let shipped = folder.appendingPathComponent("catalogs/drop.json5").path
+            // The samples mute a type with mails, and the only one of drop is mandatory.
+            let shipped = try String(
+                contentsOf: folder.appendingPathComponent("catalogs/drop.json5"),
+                encoding: .utf8
+            ).replacing("mandatory: true,", with: "")
             let words = [
-                "decide", "--catalog", try catalog.map { try file("catalog.json5", $0) } ?? shipped,
+                "decide", "--catalog", try file("catalog.json5", catalog ?? shipped),
                 "--event", try file("event.json", event), "--recipient", try file("recipient.json", recipient),
             ]
             return await Prompt().run(words + more)
@@ -143,6 +147,22 @@ struct DecideTests {
         #expect(try report(try await decide(recipient: muted, "--json")).push?.reason == "topic-muted")
         #expect(try report(try await decide(event: named, recipient: muted, "--json")).push == nil)
         #expect(try report(try await decide(event: topic, "--json")).push == nil)
+    }
+
+    @Test("an event without an audience has the one that the catalogue derives, and is rejected without its value")
+    func derived() async throws {
+        let catalog = """
+            {app: "venues", language: "en", timezone: "UTC", audience: {topic: "venue:{venueId}"},
+             types: {offer: {priority: "normal", label: {en: "Offers"}}}}
+            """
+        let event = #"{"id":"e1","eventType":"offer","title":"T","venueId":"42"}"#
+        let muted = Self.recipient.replacing(#""userId""#, with: #""follow": {"muted": true}, "userId""#)
+        let answer = try await decide(event: event, recipient: muted, catalog: catalog, "--json")
+        #expect(try report(answer).push?.reason == "topic-muted")
+        let without = event.replacing(#","venueId":"42""#, with: "")
+        let refused = try await decide(event: without, catalog: catalog)
+        #expect(refused.code == .badInput)
+        #expect(refused.complaints.contains("missing-audience at /venueId"), "\(refused.complaints)")
     }
 
     @Test("a read notification is not sent, and an unknown time zone is replaced by the app's")

@@ -81,7 +81,8 @@ struct FanoutsCommandTests {
             let held = await prompt.run("fanouts", "show", "\(number)").output
                 .split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(held.contains("state finished, held"), "\(held)")
-            #expect(held.contains("3 deliveries of it wait: bellhop hold discard 1 --event e1 ends them"), "\(held)")
+            let waiting = "3 deliveries of this fan-out wait: bellhop hold discard 1 --event e1 ends them"
+            #expect(held.contains(waiting), "\(held)")
             #expect(held.contains("pushes 0 sent to 0 users"), "\(held)")
             let list = await prompt.run("fanouts").output.split(separator: "\n")
             #expect(list.filter { $0.contains("finished, held") }.count == 1, "\(list)")
@@ -229,6 +230,38 @@ struct FanoutsCommandTests {
             #expect(left == ["running"])
             let acts = try await servers.column("SELECT act FROM audit ORDER BY number")
             #expect(acts == ["hold-add", "fanout-pause", "fanout-resume", "hold-release"])
+        }
+    }
+
+    @Test("resume --release of a finished fan-out releases the hold of its campaign")
+    func releasedWhenFinished() async throws {
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", state: .finished, users: 3)
+            let why = ["--by", "ada", "--because", "wrong prices"]
+            let stopped = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
+            #expect(stopped.contains("To end it: bellhop hold discard 1 --event e1"), "\(stopped)")
+            let cancelled = await prompt.run(["fanouts", "resume", "\(number)", "--dry-run", "--release"] + why)
+            #expect(cancelled.code == .answerIsNo)
+            let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why)
+            #expect(back.code == .done, "\(back.complaints)")
+            #expect(back.output.contains("Released hold 1"), "\(back.output)")
+            #expect(try await servers.column("SELECT type FROM holds") == [])
+            let none = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why)
+            #expect(none.code == .answerIsNo)
+        }
+    }
+
+    @Test("a reason that is given after stop is the reason of the hold and of the pause, and cancel names the hold")
+    func reasonAfterStop() async throws {
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", users: 3)
+            _ = await prompt.typing(["wrong prices"]).run("fanouts", "stop", "\(number)")
+            #expect(try await servers.column("SELECT because FROM holds") == ["wrong prices"])
+            let shown = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(shown.contains(": wrong prices"), "\(shown)")
+            let why = ["--yes", "--by", "ada", "--because", "recalled"]
+            let ended = await prompt.run(["fanouts", "cancel", "\(number)"] + why).output
+            #expect(ended.contains("wait behind hold 1; bellhop hold discard 1"), "\(ended)")
         }
     }
 

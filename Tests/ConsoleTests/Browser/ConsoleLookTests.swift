@@ -22,8 +22,8 @@ extension ConsoleBrowserTests {
             """
 
         private static let places = [
-            "status", "charts", "desk", "letters", "letter/00-missing-audience", "replays", "fanouts", "holds",
-            "explain", "explain?app=drop&user=ada&event=none", "audit",
+            "status", "charts", "providers", "desk", "letters", "letter/00-missing-audience", "replays", "fanouts",
+            "holds", "person", "person/drop/ada", "explain", "explain?app=drop&user=ada&event=none", "audit",
         ]
 
         /// Fills the console with at least one example of everything that it shows.
@@ -33,6 +33,16 @@ extension ConsoleBrowserTests {
             _ = try await stage.console.act("replay", replay, as: person, because: "they mended their clock")
             let hold: JSONValue = ["options": ["app": "drop", "type": "promotional"], "because": "the wrong campaign"]
             _ = try await stage.console.call("POST", "/api/acts/hold-add", hold, as: person)
+            var report = Heartbeat(
+                Heartbeat.Identity(id: "w1", role: "worker", version: "0.1.0", host: "h", process: 7),
+                catalogs: "same"
+            )
+            var activity = OutletActivity(app: "drop", provider: "expo")
+            (activity.seconds, activity.accepted, activity.acceptedAt) = (60, 600, DeadLetterSamples.now)
+            (activity.rejectedAt, activity.word) = (DeadLetterSamples.now, "DeviceNotRegistered")
+            report.activities = [activity, OutletActivity(app: "padel", provider: "apns")]
+            try await HeartbeatStore(pool: stage.console.servers.pool).announce(report)
+            try await stage.console.servers.addRetry("ada", through: "expo", dueIn: 600)
             _ = try await stage.console.servers.addFanout(
                 "campaign-7",
                 users: 600,

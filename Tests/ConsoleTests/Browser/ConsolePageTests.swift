@@ -285,7 +285,7 @@ extension ConsoleBrowserTests {
                 try await stage.console.servers.addHeld(of: "f1", to: ["u1", "u2"])
                 try await stage.until("$$('.group .tag')[1]?.textContent === 'held'")
                 try await stage.open("fanouts/1")
-                try await stage.until("$('.problems')?.textContent.includes('2 deliveries of it wait')")
+                try await stage.until("$('.problems')?.textContent.includes('2 deliveries of this fan-out wait')")
                 try await stage.expectQuiet()
             }
         }

@@ -41,17 +41,6 @@ struct StatusSamplerTests {
         #expect(third?.values["recorded"] == 1)
     }
 
-    @Test("a quantile lies inside its bucket, and is nil without any value")
-    func quantiles() throws {
-        var buckets = Array(repeating: 0, count: 15)
-        #expect(StatusSampler.quantile(0.5, buckets) == nil)
-        for place in 3..<15 { buckets[place] = 100 }
-        #expect(StatusSampler.quantile(0.5, buckets) == 7.5)
-        #expect(StatusSampler.quantile(1, buckets) == 10)
-        let endless = Array(repeating: 0, count: 14) + [5]
-        #expect(StatusSampler.quantile(0.95, endless) == 30_000, "as much as is known")
-    }
-
     @Test("an invalid status yields no point, and a point has no value for missing data")
     func unseen() throws {
         var reader = StatusSampler()

@@ -38,7 +38,7 @@ struct AnswerGoldenTests {
             for path in [
                 "/api/session", "/api/groups", "/api/letters", "/api/letters?reason=nosuch",
                 "/api/letter?item=a-letter", "/api/letter?item=nosuch", "/api/letter", "/api/forecast?item=b-letter",
-                "/api/replays", "/api/audit", "/api/fanouts", "/api/fanout?item=4711", "/api/holds",
+                "/api/replays", "/api/audit", "/api/fanouts", "/api/fanout?item=4711", "/api/holds", "/api/retries",
                 "/api/explain?app=drop&user=ada&event=nosuch", "/api/letters?nosuch=1",
             ] {
                 try await call("GET", path)

@@ -33,7 +33,7 @@ struct DeadLetterActionTests {
                 ("letters?reason=missing-id", ["dead-letters", "list", "--reason", "missing-id"]),
                 ("letter?item=a-letter", ["dead-letters", "show", "a-letter"]),
                 ("audit?limit=3", ["dead-letters", "audit", "--limit", "3"]), ("fanouts", ["fanouts"]),
-                ("holds", ["hold", "list"]), ("replays", ["dead-letters", "replays"]),
+                ("holds", ["hold", "list"]), ("retries", ["retries"]), ("replays", ["dead-letters", "replays"]),
                 ("forecast?item=b-letter", ["dead-letters", "replay", "b-letter", "--dry-run"]),
             ]
             for (path, words) in pages {

@@ -22,7 +22,8 @@ struct SilentDatabaseTests {
             #expect(before.status == 200)
             proxy.blackHole(true)
             let paths = [
-                "groups", "letters", "letter?item=a", "forecast", "replays", "audit", "fanouts", "holds",
+                "groups", "letters", "letter?item=a", "forecast", "replays", "audit", "fanouts", "holds", "retries",
+                "providers",
                 "explain?app=drop&user=u&event=e",
             ]
             try await withThrowingTaskGroup(of: (String, ConsoleFixture.Answer).self) { group in

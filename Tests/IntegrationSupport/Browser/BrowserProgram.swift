@@ -88,6 +88,8 @@ package actor BrowserProgram {
         let inherited = ProcessInfo.processInfo.environment
         var environment = inherited.filter { ["PATH", "HOME", "LANG"].contains($0.key) }
         environment["TMPDIR"] = folder.path
+        // The device of a user in Norway.
+        environment["TZ"] = "Europe/Oslo"
         let lifeline = try ParentExitMonitor()
         _ = try ChildProcess(
             ChildProgram(

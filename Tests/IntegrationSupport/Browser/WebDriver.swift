@@ -12,7 +12,8 @@ package struct WebDriver: Sendable {
         let arguments: [JSONValue] = [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
             "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--hide-scrollbars", "--disable-extensions", "--mute-audio", "--lang=en-GB", "--window-size=1200,900",
+            "--hide-scrollbars", "--disable-extensions", "--mute-audio", "--lang=nb", "--accept-lang=nb",
+            "--window-size=1200,900",
         ]
         let wanted: JSONValue = [
             "capabilities": [

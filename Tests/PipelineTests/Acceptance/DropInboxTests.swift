@@ -49,6 +49,36 @@ extension DropAcceptanceTests {
         }
     }
 
+    @Test("security cannot be muted, and a campaign's page opens in the browser and the home screen on a phone")
+    func lockedAndLinked() async throws {
+        try await ProviderPeer.run(app: "drop", over: .expo) { peer in
+            try await peer.withInbox { inbox in
+                let phone = peer.token("jasmin-ios")
+                try await inbox.register("jasmin", "ios", token: phone)
+                let off = #"{"enabled":false,"eventToggles":{"security":false,"promotional":true}}"#
+                let stored = try await inbox.call("PUT", "/api/preferences", off, as: "jasmin")
+                #expect(stored["eventToggles"]?["security"] == nil && stored["enabled"] == false)
+                let device = #""data":{"device":"iPhone","place":"Oslo, Norge"}"#
+                try await peer.publish("security", #"{"id":"login","to":{"user":"jasmin"},\#(device)}"#)
+                try await peer.waitUntilAnswered(1)
+                let offer = #""data":{"offer":"0% gebyr denne uken!"},"route":{"web":"/kampanje/juni"}"#
+                try await peer.publish("promotional", #"{"id":"offer","to":{"user":"jasmin"},\#(offer)}"#)
+                try await peer.waitUntilAnswered(2)
+                #expect(
+                    try await peer.fates() == [
+                        "login|jasmin|ios|delivered", "offer|jasmin|-|suppressed|muted",
+                    ]
+                )
+                let page = try await inbox.call("GET", "/api/notifications", as: "jasmin")
+                let links = page["data"]?.array?.compactMap { $0["link"] }
+                #expect(links?.first == ["web": "/kampanje/juni", "mobile": "/"])
+                let types = try await inbox.call("GET", "/api/catalog", as: "jasmin")["types"]?.array ?? []
+                let locked = types.filter { $0["mandatory"] == true }.compactMap { $0["type"]?.string }
+                #expect(locked == ["security"])
+            }
+        }
+    }
+
     @Test("the notification centre reads settings, the list with its looks and pinned items, and logs out")
     func centre() async throws {
         try await ProviderPeer.run(app: "drop", over: .expo) { peer in

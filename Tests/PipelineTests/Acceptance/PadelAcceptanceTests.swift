@@ -42,7 +42,8 @@ struct PadelAcceptanceTests {
             #expect(apple.refused == nil && apple.token == Self.token)
             #expect(apple.body["aps"]?["alert"]?["title"] == "Ny match i schemat")
             #expect(apple.body["aps"]?["alert"]?["body"] == "Tisdag 19:00 på PDL Center.")
-            #expect(apple.body["aps"]?["badge"] == 1)
+            // The club's clients have no inbox.
+            #expect(apple.body["aps"]?["badge"] == nil && apple.body["badge"] == nil)
             #expect(apple.body["route"] == "/schedule")
             let web = try #require(peer.sandbox.received(.webpush).first)
             #expect(web.refused == nil && web.token == browser)
@@ -108,6 +109,17 @@ struct PadelAcceptanceTests {
                     "SELECT concat_ws(' ', user_id, count(*)) FROM notifications GROUP BY user_id ORDER BY user_id"
                 ) == ["anna 2", "bo 2"]
             )
+        }
+    }
+
+    @Test("a poll reminder without an audience is a dead letter and reaches nobody")
+    func pollWithoutAudience() async throws {
+        try await ProviderPeer.run(app: "padel", over: .apns) { peer in
+            try await peer.feed("anna", #""locale":"sv""#)
+            let body = #"{"title":"Svara på pollen","body":"Senast fredag.","sentAtIso":"2026-02-15T13:45:00.000Z"}"#
+            try await peer.publish("availability_poll_reminder", body)
+            try await peer.pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'missing-audience'")
+            #expect(try await peer.pipeline.servers.count("SELECT count(*) FROM notifications") == 0)
         }
     }
 

@@ -132,7 +132,7 @@ struct SafeAcceptanceTests {
             }
             for (id, type) in [("ask", "CONFIRMATION_REQUEST"), ("in", "INCOMING_ETHER")] {
                 let data = #""chainId":"1","address":"\#(Self.address)","value":"1500000000000000001""#
-                let body = #"{"id":"\#(id)","to":{\#(topic)},"data":{\#(data)}}"#
+                let body = #"{"id":"\#(id)","data":{\#(data)}}"#
                 try await pipeline.publish([pipeline.event(body, key: "safe.\(type)")])
             }
             try await pipeline.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")

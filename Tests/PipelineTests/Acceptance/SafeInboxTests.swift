@@ -9,7 +9,7 @@ extension SafeAcceptanceTests {
 
     private static func incoming(_ peer: ProviderPeer, _ id: String, _ done: Int) async throws {
         let data = #""data":{"chainId":"1","address":"0x5aFE3855358E112B5647B952709E6165e1c1eEEe","value":"1"}"#
-        try await peer.publish("INCOMING_ETHER", #"{"id":"\#(id)","to":{"topic":"\#(topic)"},\#(data)}"#)
+        try await peer.publish("INCOMING_ETHER", #"{"id":"\#(id)",\#(data)}"#)
         try await peer.pipeline.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
     }
 
@@ -37,6 +37,23 @@ extension SafeAcceptanceTests {
                     ]
                 )
                 #expect(try await inbox.unread("sara") == 2)
+            }
+        }
+    }
+
+    @Test("what came while a Safe was muted is in the list, and the badge counts only what was shown")
+    func badgeAfterMuting() async throws {
+        try await ProviderPeer.run(app: "safe") { peer in
+            try await peer.withInbox { inbox in
+                try await inbox.register("sara", "ios", token: "sara-ios", more: #","permission":"granted""#)
+                try await inbox.call("PUT", "/api/follows/\(Self.topic)", #"{"muted":true}"#, as: "sara")
+                for count in 1...3 { try await Self.incoming(peer, "muted\(count)", count) }
+                try await inbox.call("PUT", "/api/follows/\(Self.topic)", #"{"muted":false}"#, as: "sara")
+                try await Self.incoming(peer, "shown", 4)
+                try await peer.waitUntilSettled(4)
+                let pushes = peer.sandbox.received(.fcm).compactMap { $0.body["message"]?["apns"]?["payload"]?["aps"] }
+                #expect(pushes.map { $0["badge"] } == [1])
+                #expect(try await inbox.unread("sara") == 4)
             }
         }
     }

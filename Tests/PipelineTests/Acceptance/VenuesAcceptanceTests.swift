@@ -27,7 +27,7 @@ struct VenuesAcceptanceTests {
 
     private static func campaign(_ peer: ProviderPeer, _ id: String) async throws {
         let offer = #""venueId":"42","data":{"venue":"Tim Wendelboe","offer":"Two cups for one"}"#
-        let body = #"{"id":"\#(id)","to":{"topic":"venue:42"},\#(offer)}"#
+        let body = #"{"id":"\#(id)",\#(offer)}"#
         try await peer.pipeline.publish([peer.pipeline.event(body, key: "venues.opportunity")])
     }
 

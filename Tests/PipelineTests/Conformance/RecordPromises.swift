@@ -167,6 +167,23 @@ struct RecordPromises {
         }
     }
 
+    @Test(
+        "a notification whose push was suppressed or had expired is not counted for the icon",
+        arguments: StoreKind.available
+    )
+    func shown(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            _ = try await fixture.send("e1", to: ["u1"], as: .fresh)
+            let unsent: [NewDelivery] = [.suppressed(.topicMuted), .expired()]
+            for (index, delivery) in unsent.enumerated() {
+                let records = try fixture.records("muted\(index)", to: ["u1"], delivery: delivery)
+                #expect(try await fixture.store.record(records, as: .fresh) == [.recorded])
+            }
+            let user = try await fixture.known("u1")
+            #expect(try await fixture.store.unread(of: [user], leavingOut: [:]) == [user: 1])
+        }
+    }
+
     @Test("an unknown user has the defaults, and a known one the stored data", arguments: StoreKind.available)
     func recipients(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in

@@ -18,6 +18,7 @@ enum RunningDuty {
         by broker: BrokerAddress? = nil,
         at time: any TimeSource = SystemTime(),
         metrics: MetricsRegistry = MetricsRegistry(),
+        log: CapturedLog? = nil,
         pool: PostgresPool? = nil,
         clocks: ClockWatch? = nil,
         _ body: () async throws -> Void
@@ -29,7 +30,8 @@ enum RunningDuty {
             publisher: publisher,
             names: servers.names,
             time: time,
-            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
+            logger: log.map { Logger(label: "test", sink: $0) }
+                ?? Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
             metrics: metrics,
             clocks: clocks
         )

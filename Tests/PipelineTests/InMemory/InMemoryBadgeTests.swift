@@ -1,6 +1,7 @@
 import BellhopRules
 import IntegrationSupport
 import Push
+import Store
 import Testing
 
 @testable import Pipeline
@@ -43,6 +44,24 @@ struct InMemoryBadgeTests {
         }
         #expect(fixture.provider.sent.count == 6)
         #expect(Self.counted(fixture) == [platform, platform])
+    }
+
+    @Test("a suppressed notification does not raise the badge of a later one, in the same batch or afterwards")
+    func suppressed() async throws {
+        let fixture = try Self.fixture("")
+        let key = UserKey(
+            app: try #require(AppID(validating: "drop")),
+            user: try #require(UserID(validating: "ios"))
+        )
+        fixture.store.state.withLock {
+            $0.people[key]?.preferences = Preferences(["eventToggles": ["qr_payment": false]])
+        }
+        let muted = ["m1", "m2"].map { fixture.event($0, to: ["ios"], type: "qr_payment") }
+        await fixture.take(muted + [fixture.event("e1", to: ["ios"])])
+        #expect(fixture.provider.numbers == ["ios": 1])
+        await fixture.take([fixture.event("m3", to: ["ios"], type: "qr_payment")])
+        await fixture.take([fixture.event("e2", to: ["ios"])])
+        #expect(fixture.provider.numbers == ["ios": 2])
     }
 
     @Test("a retry counts again, only for the platforms that the app requests")

@@ -32,7 +32,7 @@ extension MemoryStore {
                 let left = types[key.app] ?? []
                 unread[key] = state.records.count { notification, record in
                     notification.recipient == key && !state.read.contains(notification)
-                        && !left.contains(record.words.content.type)
+                        && !left.contains(record.words.content.type) && !record.deliveries.contains(where: \.isUnsent)
                 }
             }
             return unread

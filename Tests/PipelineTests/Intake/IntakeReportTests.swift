@@ -1,4 +1,5 @@
 import ServiceRuntime
+import Synchronization
 import TestSupport
 import Testing
 
@@ -33,6 +34,22 @@ struct IntakeReportTests {
         #expect(record.fields["notifications"] == .integer(3_001))
         #expect(record.fields["refused"] == .integer(1))
         #expect(record.fields["longest"] == .span(.milliseconds(9)))
+    }
+
+    @Test("a worker whose pushes are all rejected reports none as accepted")
+    func accepted() {
+        let log = CapturedLog()
+        let accepted = Mutex(0)
+        let report = IntakeReport(logger: Logger(label: "worker", sink: log)) { accepted.withLock { $0 } }
+        let pushes = IntakeSummary(2, from: "normal", figures: [.pushes: 44], longest: .milliseconds(1))
+        report.add(pushes)
+        report.tell()
+        accepted.withLock { $0 = 40 }
+        report.add(pushes)
+        report.tell()
+        report.add(batch("normal", 1, took: .milliseconds(1)))
+        report.tell()
+        #expect(log.records.map { $0.fields["accepted"] } == [.integer(0), .integer(40), nil])
     }
 
     @Test("the intake until a drain is reported at its end, whatever the interval, and once", .timeLimit(.ofTest))

@@ -132,6 +132,11 @@ final class Stage: Sendable {
         try await role(["scheduler"], changes)
     }
 
+    /// Starts a relay and waits until it moves rows.
+    func relay(_ changes: [String: String] = [:]) async throws -> Role {
+        try await role(["relay"], changes)
+    }
+
     private func role(_ words: [String], _ changes: [String: String]) async throws -> Role {
         let child = try start(Program.bellhop, words, environment(changes))
         try await child.waitForLog("listening")

@@ -26,6 +26,17 @@ struct DatabaseHealthTests {
         #expect(log.messages == ["database unavailable", "database available"])
     }
 
+    @Test("a lane's problem names the database as its cause while that is unavailable")
+    func cause() {
+        let watch = watch
+        let lane = "its canary has been in flight for 21 s: not consumed"
+        #expect(watch.explain(lane) == lane)
+        watch.see(.refused(PostgresError(.cannotConnect, "refused"), retryIn: .seconds(1)))
+        #expect(watch.explain(lane) == "the database is unavailable, so the lane stores nothing: \(lane)")
+        watch.see(.connected)
+        #expect(watch.explain(lane) == lane)
+    }
+
     @Test("a read-only server is logged neither as unavailable nor as available again")
     func readOnly() {
         let watch = watch

@@ -98,6 +98,8 @@ struct StatementCoverage {
     private func notifications() async throws {
         let inbox = WorkerStore(pool: pool)
         let ledger = WorkerStore(pool: pool, lease: .zero)
+        let history = try servers.records(id: "history\(round)", users: users, title: "Hei")
+        _ = try await inbox.importHistory(history.map { record in HistoricNotification(record, readAt: nil) })
         let records = try servers.records(id: "tour\(round)", users: users, title: "Hei").map { record in
             var record = record
             record.deliveries = [.sending(to: "sub_0000000000000001")]
@@ -144,6 +146,19 @@ struct StatementCoverage {
             }
             let lost = LostTake(priority: priority, begin: .now - .seconds(10), end: .now)
             _ = try await book.takeAgain(lost) { .now }
+        }
+        let retries = RetryStore(pool: pool)
+        _ = try await retries.waiting(atMost: 10)
+        for priority in Priority.allCases {
+            _ = try await retries.bringForward(
+                keys[0].recipient.app,
+                "fcm",
+                priority,
+                from: nil,
+                atMost: 10,
+                after: .zero,
+                pausing: .milliseconds(5)
+            )
         }
         _ = try await ForgottenClaimStore(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
         // The second pass waits until every transaction of the server that overlapped the erasure has ended, including

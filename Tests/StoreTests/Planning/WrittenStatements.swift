@@ -22,12 +22,13 @@ enum WrittenStatements {
     /// Files and folders whose statements are excluded.
     ///
     /// Only operators' commands, migrations and the API run them, with separate plans. `Live` notifies open pages:
-    /// its one table has a row per process that serves such pages.
+    /// its one table has a row per process that serves such pages. `Outbox` is a table of another database.
     private static let forOperators: Set<String> = [
-        "Users", "Live", "Schema", "Status", "Explain", "Topology", "ReplayAdmin+Ledger.swift", "ReplayAdmin.swift",
-        "ReplayRecord.swift", "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift", "DeadLetterAdmin+Editing.swift",
+        "Users", "Live", "Outbox", "Schema", "Status", "Explain", "Topology", "ReplayAdmin+Ledger.swift",
+        "ReplayAdmin.swift", "History", "ReplayRecord.swift", "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift",
+        "DeadLetterAdmin+Editing.swift",
         "DeadLetterFilter.swift", "DeadLetterSummary.swift", "DeadLetterComposition.swift", "FanoutAdmin.swift",
-        "FanoutUser.swift", "HoldAdmin.swift", "HoldAdmin+Discarding.swift", "WaitingBacklog.swift",
+        "FanoutUser.swift", "HoldAdmin.swift", "HoldAdmin+Discarding.swift", "RetryAdmin.swift", "WaitingBacklog.swift",
     ]
 
     static func all() throws -> [Written] {

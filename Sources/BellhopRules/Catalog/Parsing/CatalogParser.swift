@@ -31,7 +31,7 @@ struct CatalogParser {
         let clientsMaySetEmail = root.flag("clientsMaySetEmail") ?? true
         let readOnView = root.flag("readOnView") ?? false
         let cap = self.cap(hasDigest: digest != nil)
-        let types = self.types(topics, hasDigest: root.object["digest"] != nil)
+        let types = self.types(hasDigest: root.object["digest"] != nil)
         let reminderType = self.reminderType(types)
         guard let app, let timezone, let language else { return nil }
         let outline = Catalog.Builder(
@@ -68,17 +68,18 @@ struct CatalogParser {
         return aliases
     }
 
-    private func types(_ topics: TopicRules, hasDigest: Bool) -> [CatalogType] {
+    private func types(hasDigest: Bool) -> [CatalogType] {
         let common = CatalogTypeParser.Common(
             language: language,
             gaps: gaps,
             quietHours: root.quietHoursPolicies(),
             hasDigest: hasDigest,
-            topics: topics,
+            audience: root.audience(gaps),
             android: root.android(over: .none),
             apple: root.apple(over: .none),
             clientNames: clientNames(),
-            badgePlatforms: Set(root.words("badgePlatforms", as: DevicePlatform.self) ?? [.ios])
+            badgePlatforms: Set(root.words("badgePlatforms", as: DevicePlatform.self) ?? [.ios]),
+            hasBadge: root.flag("badge") ?? true
         )
         guard let scope = root.scope("types", required: true) else { return [] }
         if scope.object.isEmpty { root.report("types", expected: "at least one type") }
@@ -100,7 +101,8 @@ struct CatalogParser {
 enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
-        "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "badgePlatforms", "android", "apns",
+        "audience", "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "badge",
+        "badgePlatforms", "android", "apns",
         "clientsMaySetEmail", "readOnView", "types",
     ]
     static let reminders = ["type"]

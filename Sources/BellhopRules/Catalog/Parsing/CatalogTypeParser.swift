@@ -6,11 +6,13 @@ struct CatalogTypeParser {
         let gaps: PlaceholderNames
         let quietHours: [DevicePlatform: QuietHoursPolicy]
         let hasDigest: Bool
-        let topics: TopicRules
+        let audience: DefaultAudience?
         let android: AndroidOptions
         let apple: AppleOptions
         let clientNames: ClientNames
         let badgePlatforms: Set<DevicePlatform>
+        /// Whether types set the badge unless they say otherwise.
+        let hasBadge: Bool
     }
 
     let scope: JSONScope
@@ -38,7 +40,7 @@ struct CatalogTypeParser {
             roles: scope.list("roles", FollowRole.rule) { $0.string.flatMap(FollowRole.init(validating:)) }.map(
                 Set.init
             ),
-            audience: audience(),
+            audience: scope.object["audience"] == nil ? common.audience : scope.audience(common.gaps),
             burst: burst(priority),
             lifetime: scope.value("expiresAfter", Lifetime.rule) { $0.string.flatMap(Lifetime.init(validating:)) },
             quietHours: QuietHoursPolicies(policies, priority: priority),
@@ -47,7 +49,7 @@ struct CatalogTypeParser {
             hasSound: scope.flag("sound") ?? (priority != .low),
             deviceUrgency: scope.word("deviceUrgency", as: Priority.self),
             clientNames: common.clientNames,
-            badgePlatforms: scope.flag("badge") ?? true ? common.badgePlatforms : [],
+            badgePlatforms: scope.flag("badge") ?? common.hasBadge ? common.badgePlatforms : [],
             android: scope.android(over: common.android),
             apple: scope.apple(over: common.apple),
             link: scope.link(common.gaps),
@@ -68,17 +70,6 @@ struct CatalogTypeParser {
         let stated = scope.word("whenMuted", as: CatalogType.WhenMuted.self)
         if isMandatory, stated != nil { scope.report("whenMuted", "a mandatory type is never muted") }
         return stated ?? .record
-    }
-
-    /// Reads `"everyone"`, or `{topic: …}`.
-    private func audience() -> Audience? {
-        guard scope.object["audience"]?.object != nil else {
-            return scope.value("audience", "\"everyone\" or {topic: …}") { $0.string == "everyone" ? .everyone : nil }
-        }
-        let audience = scope.scope("audience")
-        audience?.expectKeys(CatalogKeys.audience)
-        let topic = audience?.identifier("topic", as: Topic.self)
-        return topic.map { .topic(common.topics.canonical($0)) }
     }
 
     private func burst(_ priority: Priority) -> BurstPolicy? {
@@ -131,5 +122,26 @@ extension JSONScope {
             interruptionLevel: level ?? base.interruptionLevel,
             isMutable: scope.flag("mutableContent") ?? base.isMutable
         )
+    }
+}
+
+extension JSONScope {
+    /// Reads `"everyone"`, or `{topic: …}`.
+    func audience(_ gaps: PlaceholderNames) -> DefaultAudience? {
+        guard object["audience"]?.object != nil else {
+            return value("audience", "\"everyone\" or {topic: …}") { $0.string == "everyone" ? .everyone : nil }
+        }
+        let scope = scope("audience")
+        scope?.expectKeys(CatalogKeys.audience)
+        let text = scope?.value("topic", Topic.rule, required: true) { value in
+            value.string.flatMap { Topic(validating: $0) == nil ? nil : $0 }
+        }
+        guard let scope, let text else { return nil }
+        do {
+            return .topic(try TopicTemplate(text, gaps))
+        } catch {
+            scope.report("topic", error.message)
+            return nil
+        }
     }
 }

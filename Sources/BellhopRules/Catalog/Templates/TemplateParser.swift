@@ -149,7 +149,7 @@ struct TemplateParser {
 extension TemplateParser {
     /// Reads the part after a name and its comma.
     mutating func form(of name: String, at start: Int) throws(TemplateFault) -> [Template.Segment] {
-        guard let language else { throw fault("the placeholders of a link are names alone, without a form") }
+        guard let language else { throw fault("the placeholders of links and topics are names alone, without a form") }
         let style = NumberStyle(language)
         switch argument() {
         case "phrase":

@@ -166,11 +166,14 @@ enum ValueSource: Hashable {
         }
     }
 
-    var pointer: JSONPointer {
+    var pointer: JSONPointer { pointer { JSONPointer.root.key($0) } }
+
+    /// Returns the place of the value; `place` returns that of a field of the event.
+    func pointer(_ place: (String) -> JSONPointer) -> JSONPointer {
         switch self {
-        case .targetID: JSONPointer.root.key(EventField.targetId.rawValue)
-        case .venueID: JSONPointer.root.key(EventField.venueId.rawValue)
-        case .data(let path): path.reduce(JSONPointer.root.key(EventField.data.rawValue)) { $0.key($1) }
+        case .targetID: place(EventField.targetId.rawValue)
+        case .venueID: place(EventField.venueId.rawValue)
+        case .data(let path): path.reduce(place(EventField.data.rawValue)) { $0.key($1) }
         }
     }
 

@@ -25,6 +25,9 @@ function progressBar(share, words, kind = "", failed = 0) {
 
 const CHART = { width: 560, height: 190, left: 54, right: 12, top: 14, bottom: 26 };
 
+/** Returns the time of day in UTC, up to a character of the ISO form: 16 for minutes, 19 for seconds. */
+const utc = (milliseconds, end) => new Date(milliseconds).toISOString().slice(11, end);
+
 /** Returns a round number that is not below any of the values. */
 function ceiling(largest) {
   if (!(largest > 0)) return 1;
@@ -55,14 +58,14 @@ function chart(title, unit, series, data) {
   const latest = columns.map((column) => rows.findLast((row) => row[column] !== null)?.[column] ?? null);
   const body = rows.length < 2
     ? el("p", { class: "muted empty-chart" }, "The first points come within seconds of the console's start.")
-    : plot(title, write, series, columns, rows);
+    : plot(title, write, series, columns, rows, data.marks ?? []);
   const legend = el("ul", { class: "legend" }, series.map((one, place) => el("li", {},
     el("i", { class: `dot c-${one.colour}` }), `${one.name} `,
     el("b", {}, latest[place] === null ? "–" : write(latest[place])))));
   return card(title, null, body, legend);
 }
 
-function plot(title, write, series, columns, rows) {
+function plot(title, write, series, columns, rows, marks) {
   const { width, height, left, right, top, bottom } = CHART;
   const [first, last] = [rows[0][0], rows.at(-1)[0]];
   const top_ = ceiling(Math.max(0, ...rows.flatMap((row) => columns.map((column) => row[column] ?? 0))));
@@ -79,7 +82,9 @@ function plot(title, write, series, columns, rows) {
     [0, 0.5, 1].map((share) => draw("text", {
       x: left + share * (width - left - right), y: height - 6, class: "axis",
       "text-anchor": ["start", "middle", "end"][share * 2],
-    }, new Date(first + share * (last - first)).toTimeString().slice(0, 5))),
+    }, `${utc(first + share * (last - first), 16)}${share === 1 ? " UTC" : ""}`)),
+    marks.filter(({ at }) => at >= first && at <= last).map(({ at, words }) =>
+      draw("line", { x1: x(at), x2: x(at), y1: top, y2: height - bottom, class: "mark" }, draw("title", {}, `${utc(at, 19)} UTC ${words}`))),
     series.map((one, place) => {
       const path = linePath(rows.map((row) => [row[0], row[columns[place]]]), x, y);
       return draw("path", { d: path, class: `line c-${one.colour}` });
@@ -93,7 +98,7 @@ function plot(title, write, series, columns, rows) {
     cursor.replaceChildren(draw("line", { x1: x(row[0]), x2: x(row[0]), y1: top, y2: height - bottom }),
       ...series.map((one, place) => (row[columns[place]] === null ? null
         : draw("circle", { cx: x(row[0]), cy: y(row[columns[place]]), r: 3.5, class: `c-${one.colour}` }))).filter(Boolean));
-    words.textContent = `${new Date(row[0]).toTimeString().slice(0, 8)}  ${series.map((one, place) =>
+    words.textContent = `${utc(row[0], 19)} UTC  ${series.map((one, place) =>
       `${one.name} ${row[columns[place]] === null ? "–" : write(row[columns[place]])}`).join(" · ")}`;
   };
   drawing.addEventListener("pointermove", read);

@@ -29,6 +29,7 @@ function fill(parent, ...children) {
 
 const PATHS = {
   status: "M3 12h4l3-8 4 16 3-8h4",
+  providers: "M4 5h16v5H4zM4 14h16v5H4zM8 7.500v.01M8 16.500v.01",
   desk: "M3 13h5l1.500 3h5l1.500-3h5M5 5h14l2 8v6H3v-6z",
   replays: "M4 4v5h5M4.500 9A8 8 0 1 1 4 13",
   fanouts: "M5 12h4m0 0 8-6m-8 6 8 6M19 5.500v.01M19 18.500v.01M13 12h6",

@@ -1,11 +1,11 @@
 // The screen: the open page, its refresh, and the keyboard.
 
 const VIEWS = {
-  status: statusView, charts: chartsView, desk: deskView, letters: lettersView, letter: letterView, replays: replaysView,
+  status: statusView, providers: providersView, charts: chartsView, desk: deskView, letters: lettersView, letter: letterView, replays: replaysView,
   fanouts: fanoutsView, holds: holdsView, explain: explainView, person: personView, audit: auditView,
 };
 const PLACES = [
-  ["status", "Status", "s"], ["desk", "Dead letters", "d"], ["replays", "Replays", "r"], ["fanouts", "Fan-outs", "f"], ["holds", "Holds", "h"],
+  ["status", "Status", "s"], ["providers", "Providers", "v"], ["desk", "Dead letters", "d"], ["replays", "Replays", "r"], ["fanouts", "Fan-outs", "f"], ["holds", "Holds", "h"],
   ["person", "User", "p"], ["explain", "Explain", "e"], ["charts", "Charts", "c"], ["audit", "Audit", "a"],
 ];
 /** Pages that belong to an entry of the menu. */

@@ -100,8 +100,8 @@ const statusView = {
 
 const CHARTS = [
   ["Throughput", "/s", [["recorded", "recorded", 1], ["delivered", "delivered", 2], ["retrying", "retrying", 3], ["failed", "failed", 4]]],
-  ["Time to record a batch", "ms", [["half", "storedMedian", 1], ["95 of 100", "storedSlow", 3]]],
-  ["Time of providers, for a batch of pushes", "ms", [["half", "pushedMedian", 1], ["95 of 100", "pushedSlow", 3]]],
+  ["Time to record a batch", "ms", [["p50", "storedMedian", 1], ["p95", "storedSlow", 3]]],
+  ["Time of providers, for a batch of pushes", "ms", [["p50", "pushedMedian", 1], ["p95", "pushedSlow", 3]]],
   ["Age of the oldest in a backlog", "s", [["age", "backlogAge", 4]]],
   ["Waiting in lanes", "", [["urgent", "urgent", 4], ["normal", "normal", 1], ["bulk", "bulk", 2]]],
   ["Deliveries", "", [["owed", "owed", 1], ["overdue", "overdue", 4], ["in backlogs", "backlog", 3]]],
@@ -112,11 +112,14 @@ const CHARTS = [
 const chartsView = {
   title: "Charts",
   every: 10,
-  load: () => client.ask("figures"),
+  async load() {
+    const [data, { acts }] = await Promise.all([client.ask("figures"), client.ask("audit", { limit: "200" }).catch(() => ({ acts: [] }))]);
+    return { ...data, marks: acts.map(({ at, act, by, number }) => ({ at: Date.parse(at), words: `${act} by ${by}, act ${number}` })) };
+  },
   show(data) {
     const length = data.points.length > 1 ? `The last ${span((data.points.at(-1)[0] - data.points[0][0]) / 1_000)}, one` : "One";
     return [
-      el("p", { class: "lead" }, `${length} point every ${data.seconds} seconds, from what the workers and the database say themselves; kept by this console for three hours.`),
+      el("p", { class: "lead" }, `${length} point every ${data.seconds} seconds, from what the workers and the database say themselves; kept by this console for three hours. Times are UTC; a dashed line marks an operator's act.`),
       el("div", { class: "charts" }, CHARTS.map(([title, unit, series]) =>
         chart(title, unit, series.map(([name, column, colour]) => ({ name, column, colour })), data))),
     ];

@@ -13,6 +13,11 @@ struct DailyCatalogTests {
         #expect(type.priority == .normal)
     }
 
+    @Test("no push has a number for the icon, because the app has no inbox")
+    func numbers() throws {
+        #expect(try Repository.catalog("daily").badgePlatforms.isEmpty)
+    }
+
     @Test("the texts are those of the reminder")
     func words() throws {
         let fields: JSONObject = ["title": "Water the plants", "body": ""]

@@ -109,6 +109,32 @@ struct DropCatalogTests {
         #expect(rendered.link?.mobile == row.mobile)
     }
 
+    @Test("only security is mandatory: no switch of a user silences its push or its mail")
+    func mandatory() throws {
+        let types = try #require(try Repository.drop().catalogs.first).types
+        let mandatory = types.filter(\.isMandatory).map(\.type.text)
+        #expect(mandatory == ["security"])
+        let off = DecisionSample.preferences(enabled: false, toggles: ["security": false])
+        let catalog = try Repository.catalog("drop")
+        let muted = try DecisionSample.facts("security", in: catalog) {
+            $0.recipient.preferences = off
+            $0.recipient.devices = [try DecisionSample.device(.ios, .expo)]
+        }
+        #expect(Decision(muted).outcome(.ios) == .send && Decision(muted).email == .send)
+        let disabled = try DecisionSample.facts("security", in: catalog) {
+            ($0.recipient.pushEnabled, $0.recipient.emailEnabled) = (false, false)
+        }
+        #expect(Decision(disabled).outcome(.ios) == .suppress(.pushDisabled))
+        #expect(Decision(disabled).email == .suppress(.emailDisabled))
+    }
+
+    @Test("a campaign's page opens in the browser, and the app's home screen on a phone")
+    func campaign() throws {
+        let fields: JSONObject = ["data": ["offer": "0% gebyr"], "route": ["web": "/kampanje/juni"]]
+        let rendered = try AppEvents.rendered("drop", "promotional", fields).get()
+        #expect(rendered.link?.web == "/kampanje/juni" && rendered.link?.mobile == "/")
+    }
+
     @Test("the catalogue has six types, and every one has a Norwegian label")
     func labels() throws {
         let catalog = try #require(try Repository.drop().catalogs.first)

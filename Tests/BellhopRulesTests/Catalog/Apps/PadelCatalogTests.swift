@@ -86,9 +86,19 @@ struct PadelCatalogTests {
         #expect(rendered.reroutedFrom == "/schema")
     }
 
-    @Test("the badge is set by iPhones and by the service worker of browsers")
+    @Test("no push has a number for the icon, because the clients have no inbox")
     func numbers() throws {
-        #expect(try Repository.catalog("padel").badgePlatforms == [.ios, .web])
+        #expect(try Repository.catalog("padel").badgePlatforms.isEmpty)
+    }
+
+    @Test("matches and announcements without an audience reach everyone, and a poll reminder is rejected")
+    func audiences() throws {
+        let words: JSONObject = ["title": "T", "body": "B", "to": .null]
+        for type in ["scheduled_match_new", "admin_announcement"] {
+            #expect(try AppEvents.event("padel", type, words).audience == .everyone)
+        }
+        let rejection = try AppEvents.submission("padel", "availability_poll_reminder", words).failure
+        #expect(rejection?.reason == .missingAudience && rejection?.pointer.text == "/to")
     }
 
     @Test("iPhones are reached through Apple, browsers through Web Push")

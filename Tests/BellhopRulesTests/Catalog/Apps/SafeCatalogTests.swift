@@ -114,6 +114,15 @@ struct SafeCatalogTests {
         #expect(folding.canonical(other) == other)
     }
 
+    @Test("an event without an audience reaches the followers of the Safe that its data names")
+    func audiences() throws {
+        for type in try Repository.catalog("safe").types {
+            let data: JSONValue = .object(Self.payload([:], chain: 100))
+            let event = try AppEvents.event("safe", type.type.text, ["to": .null, "data": data])
+            #expect(event.audience.topic?.text == "safe:100:\(Self.safe.lowercased())")
+        }
+    }
+
     @Test("the only provider is FCM")
     func provider() throws {
         let catalog = try Repository.catalog("safe")

@@ -37,6 +37,18 @@ struct VenuesCatalogTests {
         #expect(try AppEvents.rendered("venues", type, words).get().link?.web == "/notifications")
     }
 
+    @Test("an event of a venue reaches its followers, and one without venue and audience is rejected")
+    func audiences() throws {
+        for type in ["opportunity", "system"] {
+            let words: JSONObject = ["title": "T", "body": "B", "to": .null]
+            var withVenue = words
+            withVenue["venueId"] = "42"
+            #expect(try AppEvents.event("venues", type, withVenue).audience.topic?.text == "venue:42")
+            let rejection = try AppEvents.submission("venues", type, words).failure
+            #expect(rejection?.reason == .missingAudience && rejection?.pointer.text == "/venueId")
+        }
+    }
+
     @Test("offers use the bulk lane, are pushed with a sound, expire after a day, and are not gathered")
     func policies() throws {
         let catalog = try Repository.catalog("venues")

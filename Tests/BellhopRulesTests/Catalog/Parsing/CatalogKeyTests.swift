@@ -66,6 +66,15 @@ struct CatalogKeyTests {
         Wrong(app: "cap: {perHour: 5},", pointer: "/cap", part: "no digest", isBeyondSchema: true),
         Wrong(type: "audience: 'all'", pointer: "/types/t/audience", part: "everyone"),
         Wrong(type: "audience: {topic: ''}", pointer: "/types/t/audience/topic", part: "1 to 255"),
+        Wrong(
+            type: "audience: {topic: 'a:{b, number}'}",
+            pointer: "/types/t/audience/topic",
+            part: "names alone",
+            isBeyondSchema: true
+        ),
+        Wrong(app: "audience: {topic: '{'},", pointer: "/audience/topic", part: "without", isBeyondSchema: true),
+        Wrong(app: "audience: 'nobody',", pointer: "/audience", part: "everyone"),
+        Wrong(app: "badge: 'no',", pointer: "/badge", part: "true or false"),
         Wrong(type: "burst: {}", pointer: "/types/t/burst/window", part: "found no value"),
         Wrong(
             type: "burst: {window: '2h'}",
@@ -188,6 +197,7 @@ struct CatalogKeyTests {
         ("readOnView: true,", ""),
         ("topics: {venueId: 'venue'}, idFromContent: true,", "audience: 'everyone'"),
         ("", "audience: {topic: 'news'}, burst: {window: '1h'}"),
+        ("audience: 'everyone', badge: false,", "audience: {topic: 'a:{venueId}:{b.c}'}, badge: true"),
         ("digest: {at: ['08:00'], templates: {en: {title: 'T'}}}, cap: {perHour: 100},", "burst: {window: '60s'}"),
         ("preferences: {},", ""),
         ("preferences: {master: {label: {en: 'x', sv: 'y'}}, quietHours: {}},", ""),

@@ -4,8 +4,8 @@ const OPPOSITES = { read: "unread", unread: "read", archived: "unarchived", unar
 
 class RowActs {
   /**
-   * `inbox` has `model`, `side`, `list`, `screen`, `words`, `zones`, `catalog`, `preferences`, `sayFailed(error, again)`,
-   * `attempt(work, again)`, `catchUp()` and `save(model, kind, change)`.
+   * `inbox` has `model`, `side`, `list`, `screen`, `words`, `now`, `zones`, `catalog`, `preferences`,
+   * `sayFailed(error, again)`, `attempt(work, again)`, `catchUp()` and `save(model, kind, change)`.
    */
   constructor(inbox) {
     this.inbox = inbox;
@@ -61,8 +61,8 @@ class RowActs {
   /** The times until which a notification can be snoozed, on the user's clock. */
   snoozes(item) {
     const words = this.inbox.words;
-    const hour = Number(readingOf(Date.now(), this.inbox.zones).hour);
-    const until = (hours) => ({ until: new Date(Date.now() + hours * 3_600_000).toISOString() });
+    const hour = Number(readingOf(this.inbox.now, this.inbox.zones).hour);
+    const until = (hours) => ({ until: new Date(this.inbox.now + hours * 3_600_000).toISOString() });
     const entry = (label, time) => ({ label, run: () => void this.act(item, "snoozed", time()) });
     return [
       entry(words.inHour, () => until(1)),

@@ -4,7 +4,7 @@ const SCRIPT = document.currentScript?.src || location.href;
 
 /** A notification centre; `docs/inbox.md` lists its attributes, properties, events, parts and colours. */
 class BellhopInbox extends HTMLElement {
-  static observedAttributes = ["api", "lang", "layout"];
+  static observedAttributes = ["api", "base", "href", "lang", "layout"];
 
   static addIcon(name, path) {
     ICONS.set(String(name), String(path));
@@ -101,8 +101,8 @@ class BellhopInbox extends HTMLElement {
 
   attributeChangedCallback(name, before, after) {
     if (!this.isConnected || !this.screen || before === after) return;
-    if (name === "api") this.#begin();
-    if (name === "layout") this.#build();
+    if (name === "layout" || name === "href") this.#build();
+    if (["api", "base", "layout"].includes(name) && (name !== "layout" || [before, after].includes("settings"))) this.#begin();
     this.#render();
     if (name === "layout" && this.#view === "settings") this.#refreshSettings();
   }
@@ -125,7 +125,18 @@ class BellhopInbox extends HTMLElement {
   }
 
   get #isPage() {
-    return this.getAttribute("layout") === "page";
+    return this.getAttribute("layout") === "page" || this.#isForm;
+  }
+
+  /** Whether the element consists of the settings only. */
+  get #isForm() {
+    return this.getAttribute("layout") === "settings";
+  }
+
+  /** The address in front of `/api/…`: without attributes, the server from which the script was loaded. */
+  get #base() {
+    const base = this.getAttribute("base");
+    return base === null ? new URL(this.getAttribute("api") || SCRIPT, location.href).origin : new URL(base, location.href).href;
   }
 
   get #isShown() {
@@ -136,20 +147,29 @@ class BellhopInbox extends HTMLElement {
     return wordsFor(this.getAttribute("lang") || this.settings?.locale || this.catalog?.language || this.usual || navigator.language);
   }
 
+  /** The time by the server's clock, because a device's may be wrong. */
+  get #now() {
+    return Date.now() + this.client.ahead;
+  }
+
   get #zones() {
-    return [this.settings?.timezone, this.catalog?.timezone];
+    return [this.settings?.timezone, deviceClock().timezone, this.catalog?.timezone];
   }
 
   // Signing in and connecting
   #begin() {
     this.#end();
     this.catalog = this.settings = this.preferences = null;
-    const base = new URL(this.getAttribute("api") || SCRIPT, location.href);
+    const base = this.#base;
     this.renewal = null;
     this.form?.forget();
     // A client belongs to one user: calls in flight for the previous user do not get the new user's token.
     const own = (token) => (client === this.client ? token : null);
-    const client = new InboxClient(base, () => own(this.#token), async (refused) => own(own(refused) && (await this.#renew(refused))));
+    const client = new InboxClient({
+      base,
+      token: () => own(this.#token),
+      renew: async (refused) => own(own(refused) && (await this.#renew(refused))),
+    });
     this.client = client;
     const model = new InboxModel(client, () => this.#render(), () => this.list.shows(model.order.slice(30)));
     this.model = model;
@@ -160,7 +180,8 @@ class BellhopInbox extends HTMLElement {
     this.#filter = "";
     this.attention.touch();
     this.side = null;
-    this.#view = "list";
+    this.#view = this.#isForm ? "settings" : "list";
+    if (this.#isForm) this.form.wait(this.#words);
     if (!this.#token) {
       this.status = "signed-out";
       return this.#render();
@@ -182,6 +203,7 @@ class BellhopInbox extends HTMLElement {
   /** Uses the language of the last visit until the settings are known. */
   async #startIn(model) {
     const { user, lang } = await readMirror();
+    if (user !== this.device.user) await keptList(this.device.user);
     if (model !== this.model || this.settings || user !== this.device.user) return;
     this.usual = lang;
     this.#render();
@@ -189,7 +211,7 @@ class BellhopInbox extends HTMLElement {
 
   /** Asks for the number alone, for a page in the background. */
   async #count(model) {
-    const answer = await model.client.call("GET", "/api/notifications/unread-count").catch(() => null);
+    const answer = await model.client.unreadCount().catch(() => null);
     if (answer && model === this.model) model.setCount(answer);
   }
 
@@ -201,35 +223,60 @@ class BellhopInbox extends HTMLElement {
 
   async #start(model) {
     try {
-      await Promise.all([this.#learn(model), model.load()]);
+      await Promise.all([this.#reportClock(model).then(() => this.#learn(model)), this.#isForm || model.load()]);
     } catch (error) {
+      if (error.status === 0) await this.#recall(model);
       this.#failed(error, model);
     }
     if (model !== this.model || !this.#token) return;
-    if (model.isLoaded) {
+    if ((model.isLoaded && this.status === "loading") || (this.#isForm && this.preferences)) {
       this.#answered();
       this.#sweep(({ id }) => model.items.get(id)?.read);
     }
-    this.live?.start();
+    if (!this.#isForm) this.live?.start();
     if (this.catalog) this.device.sayAlive().catch(() => {});
+  }
+
+  /** Shows the last list, for a start without a network. */
+  async #recall(model) {
+    const kept = await keptList(this.device.user);
+    if (!kept || model !== this.model || model.isLoaded) return;
+    const { page, settings, catalog, preferences } = kept;
+    Object.assign(this, { settings, catalog, preferences });
+    model.recall(page);
   }
 
   /** Fetches the app's settings and the user's preferences, for the page and for the service worker. */
   async #learn(model = this.model) {
     const { edits } = this.form;
-    const names = ["settings", "catalog", "preferences"];
-    const [settings, catalog, preferences] = await Promise.all(names.map((name) => model.client.call("GET", `/api/${name}`)));
+    const { client } = model;
+    const [settings, catalog, preferences] = await Promise.all([client.settings(), client.catalog(), client.preferences()]);
     if (model !== this.model) return;
     // A change was stored meanwhile, or is on its way.
     if (edits !== this.form.edits) return this.form.saving.then(() => this.#learn(model));
     Object.assign(this, { settings, catalog, preferences });
     this.dispatchEvent(new CustomEvent("bellhop-language", { detail: { language: this.#words.tag, title: this.#words.title } }));
+    if (this.#isForm) this.form.update(this.#facts());
     this.#render();
     this.#mirror();
   }
 
+  /** Reports the browser's time zone and language when they change; what the user has set stays. */
+  async #reportClock(model) {
+    const [lang, { user }] = [this.getAttribute("lang"), this.device];
+    const clock = { ...deviceClock(), ...(lang ? { locale: lang } : {}), user };
+    const told = (await readMirror()).clock;
+    if (JSON.stringify(told) === JSON.stringify(clock) || model !== this.model) return;
+    try {
+      await model.client.reportClock({ timezone: clock.timezone, locale: clock.locale });
+      await writeMirror({ clock });
+    } catch {
+      // The next start reports it.
+    }
+  }
+
   #mirror() {
-    return writeMirror(mirrorOf(this.client.base.href, this.#token, this.device.user, this.#words.tag, this));
+    return writeMirror(mirrorOf(this.client.base, this.#token, this.device.user, this.#words.tag, this));
   }
 
   /** Returns a newer token in place of a rejected one; concurrent callers share it. Null if no user is signed in. */
@@ -270,6 +317,7 @@ class BellhopInbox extends HTMLElement {
   async #catchUp() {
     clearTimeout(this.owed);
     if (!this.#token) return;
+    if (this.#isForm) return this.#refreshSettings();
     const model = this.model;
     const known = model.isLoaded ? new Set(model.order) : null;
     try {
@@ -298,6 +346,8 @@ class BellhopInbox extends HTMLElement {
     const wasAway = this.status === "offline" && this.model.isLoaded;
     this.status = "ready";
     if (wasAway) this.screen.say(this.#words.online);
+    const { model, settings, catalog, preferences } = this;
+    if (model.isLoaded && settings) keepList({ user: this.device.user, page: model.page, settings, catalog, preferences });
     this.#render();
   }
 
@@ -306,6 +356,7 @@ class BellhopInbox extends HTMLElement {
     if (error.status === 401 || !this.#token) this.status = "signed-out";
     else if (error.status === 0) this.status = "offline";
     else this.status = "failed";
+    if (this.#isForm && !this.preferences) this.form.wait(this.#words, true);
     this.#render();
   }
 
@@ -375,15 +426,15 @@ class BellhopInbox extends HTMLElement {
       device: () => this.device,
     });
     const actions = {
-      bell: () => this.#bellPressed(),
+      bell: (event) => this.#bellPressed(event),
       go: (route) => this.#go(route),
       leave: () => this.#go(this.#filter),
       markAll: () => this.#markAll(),
       close: () => this.close(),
-      escape: () => (this.#view === "settings" ? this.#go(this.#filter) : this.close()),
+      escape: () => (this.#view === "settings" && !this.#isForm ? this.#go(this.#filter) : this.close()),
       notice: () => (this.status === "signed-out" ? this.#signIn() : this.#retry()),
     };
-    this.screen = new InboxScreen(this.#isPage, actions, this.list, this.form);
+    this.screen = new InboxScreen(this.#isPage, actions, this.list, this.form, this.getAttribute("href"));
     this.shadowRoot.replaceChildren(this.screen.node);
   }
 
@@ -391,6 +442,7 @@ class BellhopInbox extends HTMLElement {
   #context() {
     const own = {
       words: () => this.#words,
+      now: () => this.#now,
       zones: () => this.#zones,
       sayFailed: () => (error, again) => this.#sayFailed(error, again),
       attempt: () => (work, again) => this.#attempt(work, again),
@@ -411,6 +463,7 @@ class BellhopInbox extends HTMLElement {
       view: this.#view,
       filter: this.#filter,
       isOpen: this.#isOpen,
+      isForm: this.#isForm,
       status: this.status,
       model,
       shown: (this.settings && this.side) || model,
@@ -420,14 +473,14 @@ class BellhopInbox extends HTMLElement {
         words,
         filter: this.#filter,
         status: this.side?.status ?? this.status,
-        now: Date.now(),
+        now: this.#now,
         zones: this.#zones,
         level: this.#isPage ? 1 : 2,
         types: new Map((this.catalog?.types ?? []).map((type) => [type.type, type])),
         addressOf: (item) => this.#addressOf(item),
       },
     });
-    this.#tellCount(model.unread);
+    if (!this.#isForm) this.#tellCount(model.unread);
   }
 
   /** Returns the address of a notification; null if it has no link. */
@@ -443,7 +496,10 @@ class BellhopInbox extends HTMLElement {
     else navigator.clearAppBadge?.().catch(() => {});
   }
 
-  #bellPressed() {
+  #bellPressed(event) {
+    if (!this.#isPage && !this.dispatchEvent(new CustomEvent("bellhop-bell", { bubbles: true, composed: true, cancelable: true })))
+      return event.preventDefault();
+    if (this.hasAttribute("href")) return;
     if (this.#isPage) this.#go(this.#filter === "unread" ? "" : "unread");
     else if (this.#isOpen) this.close();
     else this.open();
@@ -478,6 +534,7 @@ class BellhopInbox extends HTMLElement {
   }
 
   #apply(route) {
+    if (this.#isForm) return this.#render();
     const from = this.#route;
     const filter = this.#filter;
     const wasOpen = this.#isOpen;
@@ -561,7 +618,7 @@ class BellhopInbox extends HTMLElement {
 
   /** Stores a change of the model's user, and never under a user who has signed in since. */
   async #save(model, kind, change) {
-    const kept = await model.client.call("PATCH", `/api/${kind}`, change);
+    const kept = await (kind === "settings" ? model.client.changeSettings(change) : model.client.changePreferences(change));
     if (model !== this.model) return kept;
     this[kind] = kept;
     await this.#mirror();

@@ -126,6 +126,7 @@ class ListView {
     const { words, now, zones, addressOf, types, filter } = this.facts;
     const look = types.get(item.type) ?? {};
     const isNew = model.isNew(item);
+    const isOver = Date.parse(item.expiresAt) <= now;
     card.link.item = item;
     const address = addressOf(item);
     if (address) card.link.href = address;
@@ -135,7 +136,7 @@ class ListView {
       if (address) card.link.removeAttribute(name);
       else card.link.setAttribute(name, value);
     }
-    card.node.className = `${isNew ? "new" : ""}${card.isOpen ? " open" : ""}${card.fits ? " fits" : ""}`;
+    card.node.className = `${isNew ? "new" : ""}${isOver ? " over" : ""}${card.isOpen ? " open" : ""}${card.fits ? " fits" : ""}`;
     card.link.className = `card${isNew ? " unread" : ""}${item.priority === "high" ? " high" : ""}`;
     this.paint(card, item.icon ?? look.icon, item.color ?? look.color, item.background ?? look.background);
     if (card.title.textContent !== item.title || card.body.textContent !== item.body) card.isMeasured = false;
@@ -144,7 +145,7 @@ class ListView {
     card.body.hidden = item.body === "";
     card.time.dateTime = item.createdAt;
     const { time } = timeWords(Date.parse(item.createdAt), now, zones, words.tag);
-    setText(card.time, filter === "snoozed" && item.snoozedUntil ? words.until(wakingOf(item.snoozedUntil, zones, words)) : time);
+    setText(card.time, filter === "snoozed" && item.snoozedUntil ? words.until(wakingOf(item.snoozedUntil, zones, words)) : isOver ? `${time} · ${words.expired}` : time);
     card.dot.hidden = !isNew;
     card.dot.setAttribute("aria-label", words.unread);
     if (card.whole) setText(card.whole, card.isOpen ? words.less : words.whole);

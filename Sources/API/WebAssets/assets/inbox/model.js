@@ -55,11 +55,26 @@ class InboxModel {
     let page, wish, counts;
     for (let round = 0; wish !== this.wishes && round < 3; round += 1) {
       [wish, counts] = [this.wishes, this.counts];
-      page = await this.client.list(null, this.query ?? {});
+      page = await this.client.list({ ...this.query });
     }
     const unread = counts === this.counts ? page.unreadCount : this.unread;
+    if (this.isRecalled) [this.order, this.pinned, this.isRecalled] = [[], [], false];
     this.fit(page, [...this.arrivals].filter(([, when]) => when > wish).map(([id]) => id));
     this.unread = unread;
+    this.changed();
+  }
+
+  /** The beginning of the list, as a page of the server. */
+  get page() {
+    const of = (ids) => ids.slice(0, 30).map((id) => this.items.get(id));
+    return { data: of(this.order), pinned: of(this.pinned), unreadCount: this.unread, next: null };
+  }
+
+  /** Shows a page of an earlier start, until the first page is loaded. */
+  recall(page) {
+    this.fit(page, []);
+    this.isRecalled = true;
+    this.unread = page.unreadCount;
     this.changed();
   }
 
@@ -108,7 +123,7 @@ class InboxModel {
   async more() {
     const before = this.next;
     if (before === null) return;
-    const page = await this.client.list(before, this.query ?? {});
+    const page = await this.client.list({ before, ...this.query });
     if (this.next !== before) return;
     for (const item of page.data) {
       this.items.set(item.id, item);
@@ -235,7 +250,7 @@ class InboxModel {
   }
 
   async markAll() {
-    await this.client.call("PATCH", "/api/notifications", { all: true });
+    await this.client.markAll();
     this.viewed.clear();
     this.setRead({ all: true, unreadCount: 0 });
     await this.load();

@@ -1,11 +1,5 @@
 // This browser as one of the user's devices.
 
-/** Returns the bytes of a base64url key, as `subscribe` requires them. */
-function keyBytes(text) {
-  const padded = text.replace(/-/g, "+").replace(/_/g, "/") + "=".repeat((4 - (text.length % 4)) % 4);
-  return Uint8Array.from(atob(padded), (character) => character.charCodeAt(0));
-}
-
 /** Returns an address from which Trusted Types permit the registration of a service worker. */
 function trustedScript(address) {
   if (!globalThis.trustedTypes) return address;
@@ -56,7 +50,7 @@ class PushDevice {
   async turnOn() {
     const permission = await Notification.requestPermission();
     if (permission !== "granted") return false;
-    const { publicKey } = await this.client.call("GET", "/api/web-push-key");
+    const { publicKey } = await this.client.webPushKey();
     await navigator.serviceWorker.register(trustedScript(this.script), { scope: "/", updateViaCache: "none" });
     const { pushManager } = await navigator.serviceWorker.ready;
     if (!(await this.isOwn())) await this.drop(await pushManager.getSubscription());
@@ -83,7 +77,7 @@ class PushDevice {
     const subscription = await this.subscription();
     if (!subscription) return;
     try {
-      await this.client.call("DELETE", "/api/push-token", { token: subscription.endpoint });
+      await this.client.removeDevice(subscription.endpoint);
     } finally {
       await this.drop(subscription);
     }
@@ -116,14 +110,14 @@ class PushDevice {
     if (!(await this.isOwn())) return this.drop(subscription);
     if (subscription) return this.tell(subscription, publicKey);
     const permission = Notification.permission === "default" ? "default" : "denied";
-    if (Notification.permission === "granted") await this.client.call("DELETE", "/api/push-token", { token: endpoint });
-    else await this.client.call("PATCH", "/api/push-token", { token: endpoint, permission });
+    if (Notification.permission === "granted") await this.client.removeDevice(endpoint);
+    else await this.client.changePermission(endpoint, permission);
     await writeMirror({ endpoint: null });
   }
 
   async tell(subscription, publicKey) {
     const { endpoint } = await readMirror();
-    await this.client.call("POST", "/api/push-token", registrationOf(subscription, endpoint, Notification.permission));
+    await this.client.registerDevice(registrationOf(subscription, endpoint, Notification.permission));
     await writeMirror({ endpoint: subscription.endpoint, publicKey, owner: this.user });
   }
 }

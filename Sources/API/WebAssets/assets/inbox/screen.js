@@ -2,15 +2,20 @@
 
 class InboxScreen {
   /** `actions`: `bell()`, `go(route)`, `markAll()`, `close()`, `escape()`, `leave()`, `notice()`. */
-  constructor(isPage, actions, list, form) {
+  /** With `href`, the bell is a link to that address. */
+  constructor(isPage, actions, list, form, href) {
     this.isPage = isPage;
     this.actions = actions;
     this.list = list;
     this.form = form;
     this.menu = new RowMenu();
     this.badge = element("span", { class: "badge", part: "badge", "aria-hidden": "true" });
-    const bell = { type: "button", class: isPage ? "chip" : "bell", part: "bell", "aria-controls": isPage ? null : "panel", onclick: actions.bell };
-    this.bell = element("button", bell, ...(isPage ? [] : [drawing("Bell"), this.badge]));
+    const isLink = !isPage && href !== null;
+    const place = isLink ? { href } : { type: "button", "aria-controls": isPage ? null : "panel" };
+    const bell = { ...place, class: isPage ? "chip" : "bell", part: "bell", onclick: actions.bell };
+    this.bell = element(isLink ? "a" : "button", bell, ...(isPage ? [] : [drawing("Bell"), this.badge]));
+    /** The app's own way back, in front of the heading. */
+    this.wayBack = element("slot", { name: "back" });
     this.heading = element(isPage ? "h1" : "h2", { class: "heading", part: "heading", tabindex: "-1", id: "heading" });
     this.header = element("div", { class: "header", part: "header" });
     this.filters = element("div", { class: "filters", part: "filters", role: "group" });
@@ -99,12 +104,12 @@ class InboxScreen {
 
   /** `state`: `words`, `view`, `filter`, `isOpen`, `status`, `model`, `shown`, `count`, `canSignIn`, `look`. */
   render(state) {
-    const { words, view, status, model, shown, look } = state;
+    const { words, view, shown, look } = state;
     const isShown = this.isPage || state.isOpen;
     this.node.lang = words.tag;
     this.show(isShown);
     this.renderBell(state);
-    this.renderHeader(words, view, model.unread, status);
+    this.renderHeader(state);
     this.renderFilters(state);
     this.renderAway(state);
     const isList = view === "list";
@@ -123,10 +128,11 @@ class InboxScreen {
     setText(this.badge, number > 99 ? "99+" : String(number));
     this.badge.hidden = number === 0;
     this.bell.setAttribute("aria-label", words[`${count}Count`](number));
-    this.bell.setAttribute("aria-expanded", String(isOpen));
+    if (!this.bell.href) this.bell.setAttribute("aria-expanded", String(isOpen));
   }
 
-  renderHeader(words, view, count, status) {
+  renderHeader({ words, view, model, status, isForm }) {
+    const count = model.unread;
     const isList = view === "list";
     setText(this.heading, isList ? words.title : words.settings);
     if (this.language !== words.tag) {
@@ -142,7 +148,9 @@ class InboxScreen {
       this.filters.setAttribute("aria-label", words.filters);
     }
     const last = this.isPage ? [] : [this.cross];
-    arrange(this.header, isList ? [this.heading, this.markAll, this.gear, ...last] : [this.back, this.heading, ...last]);
+    const first = isList || isForm ? this.wayBack : this.back;
+    const tools = isList ? [this.markAll, this.gear] : [];
+    arrange(this.header, [first, this.heading, ...tools, ...last]);
     this.markAll.hidden = count === 0 || status === "signed-out";
     this.gear.hidden = status === "signed-out";
   }
@@ -162,8 +170,8 @@ class InboxScreen {
   }
 
   /** Says above the list why it is not current. */
-  renderAway({ words, status, model, canSignIn }) {
-    const text = model.isLoaded && { offline: words.offline, failed: words.notUpdated, "signed-out": words.ended }[status];
+  renderAway({ words, status, model, canSignIn, isForm }) {
+    const text = (model.isLoaded || isForm) && { offline: words.offline, failed: words.notUpdated, "signed-out": words.ended }[status];
     const act = { failed: words.retry, "signed-out": canSignIn ? words.signIn : null }[status];
     this.away.hidden = !text;
     this.away.className = `away ${status}`;

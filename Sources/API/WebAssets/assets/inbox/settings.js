@@ -48,23 +48,24 @@ class SettingsView {
       this.section(null, this.master(page)),
       this.section(words.kinds, this.kinds),
       this.section(null, this.hours),
-      this.section(
-        words.channels,
-        element(
-          "div",
-          { class: "rows" },
-          this.toggle("push", words.push, words.pushHelper, settings.pushEnabled, (isOn) => this.set({ pushEnabled: isOn })),
-          // No type is mailed in an app without mails.
-          catalog.types.some(({ defaults }) => defaults.email) && this.email(settings)
-        )
-      ),
-      this.section(words.device, this.device),
-    ];
+      this.ways(catalog, settings),
+      has(catalog, "webpush") && this.section(words.device, this.device),
+    ].filter(Boolean);
     this.fillKinds(catalog, preferences);
     this.fillHours(page.quietHours, preferences.quietHours);
     this.node.replaceChildren(...sections);
     this.dim();
     this.showDevice();
+  }
+
+  /** The ways in which the app can reach the user; null if it has only the list. */
+  ways(catalog, settings) {
+    const { words } = this.facts;
+    const push = () => this.toggle("push", words.push, words.pushHelper, settings.pushEnabled, (isOn) => this.set({ pushEnabled: isOn }));
+    // No type is mailed in an app without mails.
+    const isMailed = has(catalog, "email") && catalog.types.some(({ defaults }) => defaults.email);
+    const rows = [has(catalog, "push", "webpush") && push(), isMailed && this.email(settings)].filter(Boolean);
+    return rows.length > 0 && this.section(words.channels, element("div", { class: "rows" }, ...rows));
   }
 
   email({ emailEnabled, email }) {
@@ -103,6 +104,13 @@ class SettingsView {
     );
   }
 
+  /** A switch that is always on. */
+  locked(name, label) {
+    const row = this.toggle(name, label, this.facts.words.locked, true, () => {});
+    row.querySelector("input").disabled = true;
+    return row;
+  }
+
   master(page) {
     const { words, preferences } = this.facts;
     const label = page.master.label ?? words.master;
@@ -112,10 +120,12 @@ class SettingsView {
 
   fillKinds(catalog, preferences) {
     const rows = catalog.types
-      .filter((type) => !type.mandatory && Object.hasOwn(preferences.eventToggles, type.type))
+      .filter((type) => type.mandatory || Object.hasOwn(preferences.eventToggles, type.type))
       .map((type) => {
-        const isOn = preferences.eventToggles[type.type];
-        return this.toggle(`type-${type.type}`, type.label ?? type.type, null, isOn, (wanted) =>
+        const name = `type-${type.type}`;
+        const label = type.label ?? type.type;
+        if (type.mandatory) return this.locked(name, label);
+        return this.toggle(name, label, null, preferences.eventToggles[type.type], (wanted) =>
           this.change({ eventToggles: { [type.type]: wanted } })
         );
       });
@@ -276,4 +286,9 @@ class SettingsView {
 function merged(document, members) {
   const inner = (value, own) => (typeof value === "object" && value !== null ? { ...own, ...value } : value);
   return { ...document, ...Object.fromEntries(Object.entries(members).map(([name, value]) => [name, inner(value, document[name])])) };
+}
+
+/** Whether the app has one of these ways to reach its users; a server that does not list them may have all. */
+function has({ ways }, ...names) {
+  return !ways || names.some((name) => ways.includes(name));
 }

@@ -18,9 +18,11 @@ async function receive(data) {
   const isShown = await tellPages(push.id, mirror);
   if (!isOwnMirror(mirror)) return;
   if (Number.isInteger(push.badge)) await setBadge(push.badge);
+  const reported = reportClock(mirror);
   // Safari ends the permission if pushes are not shown.
   const isSafari = /^(?!.*(Chrom|Android|Firefox)).*Safari/.test(self.navigator.userAgent ?? "");
   if ((isSafari || !isShown) && verdictOf(push, mirror, Date.now()) === "show") await show(push, mirror);
+  await reported;
 }
 
 function show({ id, type, title, body, tag, url, scheme, image, priority, sentAtIso }, { user, lang, api }) {
@@ -29,7 +31,7 @@ function show({ id, type, title, body, tag, url, scheme, image, priority, sentAt
     body: String(body ?? ""),
     tag: String(tag ?? id ?? ""),
     image: isPicture(image) ? image : undefined,
-    ...(api ? { icon: new URL("/icon.png", api).href, badge: new URL("/badge.png", api).href } : {}),
+    ...(api ? { icon: addressAt(api, "/icon.png"), badge: addressAt(api, "/badge.png") } : {}),
     ...(lang ? { lang } : {}),
     ...(Number.isFinite(sentAt) ? { timestamp: sentAt } : {}),
     dir: "auto",
@@ -106,17 +108,11 @@ async function open({ url, id }) {
 
 /** Marks a notification as read; without a valid token, the page does it after it has opened. */
 async function markRead(id, mirror) {
-  await call("PATCH", "/api/notifications", { notificationIds: [id] }, mirror).catch(() => null);
+  await clientOf(mirror).mark([id]).catch(() => null);
 }
 
-function call(method, path, body, { api, token }) {
-  if (!api || !token) return Promise.resolve(null);
-  return fetch(new URL(path, api), {
-    method,
-    credentials: "omit",
-    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
+function clientOf({ api, token }) {
+  return new InboxClient({ base: api, token: api && token });
 }
 
 /**
@@ -129,13 +125,36 @@ async function renew(event) {
   const previous = event.oldSubscription?.endpoint ?? mirror.endpoint;
   const options = event.oldSubscription?.options ?? { userVisibleOnly: true, applicationServerKey: mirror.publicKey };
   const subscription = event.newSubscription ?? (await self.registration.pushManager.subscribe(options));
-  const response = await call("POST", "/api/push-token", registrationOf(subscription, previous, "granted"), mirror);
-  if (response?.ok) await writeMirror({ endpoint: subscription.endpoint });
+  try {
+    await clientOf(mirror).registerDevice(registrationOf(subscription, previous, "granted"));
+    await writeMirror({ endpoint: subscription.endpoint });
+  } catch {
+    // The page reports it.
+  }
   for (const page of await pages()) page.postMessage({ bellhop: "renewed" });
 }
 
-self.addEventListener("install", () => self.skipWaiting());
-self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+/** Reports the device's clock if the user has travelled since the last page. */
+async function reportClock(mirror) {
+  const clock = deviceClock();
+  if (!isOwnMirror(mirror) || !mirror.clock || mirror.clock.timezone === clock.timezone) return;
+  try {
+    const { timezone } = await clientOf(mirror).reportClock({ timezone: clock.timezone });
+    const zones = [timezone, clock.timezone, ...mirror.zones.slice(2)];
+    await writeMirror({ clock: { ...mirror.clock, timezone: clock.timezone }, zones });
+  } catch {
+    // The next page reports it.
+  }
+}
+
+/**
+ * Whether a new version replaces the previous one while pages are open: in the notification centre's own page, and in
+ * an app that asks for it. An app with its own service worker decides itself.
+ */
+const takesOver = self.bellhop?.takeOver || new URLSearchParams(self.location.search).has("take-over");
+
+self.addEventListener("install", () => takesOver && self.skipWaiting());
+self.addEventListener("activate", (event) => takesOver && event.waitUntil(self.clients.claim()));
 self.addEventListener("push", (event) => event.waitUntil(receive(event.data)));
 self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event)));
 self.addEventListener("notificationclick", (event) => {

@@ -1,4 +1,4 @@
-// Live updates: server-sent events while the page is visible, and polls if no stream is available.
+// Live updates: server-sent events while the app is visible, and polls if no stream is available.
 
 /** Splits a stream of bytes into events, as the HTML standard defines. */
 class EventReader {
@@ -41,6 +41,18 @@ class EventReader {
   }
 }
 
+/** The visibility of a page and its network; another platform passes an object with the same two functions. */
+const PAGE = {
+  isHidden: () => Boolean(globalThis.document?.hidden),
+  /** Calls `changed(isOffline)` at each change; returns a function that ends this. */
+  watch(changed) {
+    const targets = [["online", globalThis], ["offline", globalThis], ["visibilitychange", globalThis.document]];
+    const tell = ({ type }) => changed(type === "offline");
+    for (const [name, target] of targets) target?.addEventListener?.(name, tell);
+    return () => targets.forEach(([name, target]) => target?.removeEventListener?.(name, tell));
+  },
+};
+
 /** Returns a random time from half to one and a half of `wait`, so that clients do not reconnect at the same moment. */
 function spread(wait) {
   return wait * (0.5 + Math.random());
@@ -55,36 +67,37 @@ function spread(wait) {
  * immediately, such as by a proxy that allows none, does not count as a success.
  */
 class LiveConnection {
-  constructor(client, handler, timing = {}) {
-    this.client = client;
-    this.handler = handler;
+  /** `app` reports whether the app is in the background, as `PAGE` does; the other members are times. */
+  constructor(client, handler, { app = PAGE, ...timing } = {}) {
+    Object.assign(this, { client, handler, app });
     const now = () => performance.now();
     this.timing = { poll: 20_000, first: 1_000, longest: 60_000, silence: 45_000, lasting: 30_000, now, ...timing };
-    this.stopped = new AbortController();
-    this.wake = () => {};
+    this.isStopped = false;
+    this.wake = this.finish = () => {};
   }
 
   start() {
-    this.hurry = () => this.wake();
-    addEventListener("online", this.hurry);
-    document.addEventListener("visibilitychange", this.hurry);
+    this.unwatch = this.app.watch((isOffline) => {
+      if (isOffline || this.app.isHidden()) this.finish();
+      if (!isOffline) this.wake();
+    });
     this.run();
   }
 
   stop() {
-    this.stopped.abort();
+    this.isStopped = true;
+    this.finish();
     this.wake();
-    removeEventListener("online", this.hurry);
-    document.removeEventListener("visibilitychange", this.hurry);
+    this.unwatch?.();
   }
 
   async run() {
     let failures = 0;
-    while (!this.stopped.signal.aborted) {
+    while (!this.isStopped) {
       // A browser has few connections to one server, so a hidden tab only asks for the number from time to time.
-      if (document.hidden) {
+      if (this.app.isHidden()) {
         await this.pause(this.timing.longest);
-        if (document.hidden && !this.stopped.signal.aborted) await this.handler.resting?.();
+        if (this.app.isHidden() && !this.isStopped) await this.handler.resting?.();
         continue;
       }
       const began = this.timing.now();
@@ -94,8 +107,8 @@ class LiveConnection {
       } catch (error) {
         fault = error;
       }
-      if (this.stopped.signal.aborted) return;
-      const hasLasted = document.hidden || this.timing.now() - began > this.timing.lasting;
+      if (this.isStopped) return;
+      const hasLasted = this.app.isHidden() || this.timing.now() - began > this.timing.lasting;
       failures = hasLasted ? 0 : failures + 1;
       await this.pause(fault ? await this.afterFailure(fault, failures) : spread(this.backOff(failures)));
     }
@@ -104,11 +117,11 @@ class LiveConnection {
   /** Returns the time to wait; if there is no stream, the list is polled instead. */
   async afterFailure(error, failures) {
     const absent = [404, 405, 406, 501].includes(error.status);
-    if (!absent) this.handler.failed(error);
+    if (!absent) this.handler.failed?.(error);
     // The position is no longer known: the list is read again and has a new position.
     if (error.status === 400) this.lastID = null;
     const wait = spread(absent ? this.timing.poll : this.backOff(failures));
-    if (error.status !== 0 && error.status !== 401) await this.handler.catchUp();
+    if (error.status !== 0 && error.status !== 401) await this.handler.catchUp?.();
     if (error.status === 401) return spread(this.timing.longest);
     // Not before the time that the server has named.
     const named = (error.retryAfter ?? 0) * 1_000;
@@ -120,48 +133,43 @@ class LiveConnection {
     return Math.min(this.timing.longest, first * 2 ** Math.min(Math.max(failures - 1, 0), 10));
   }
 
-  /** Reads events until the stream ends, becomes silent, or the page is hidden. */
+  /** Reads events until the stream ends, becomes silent, or the app is in the background. */
   async listen() {
     const end = new AbortController();
-    const finish = () => end.abort();
-    const hide = () => document.hidden && end.abort();
-    this.stopped.signal.addEventListener("abort", finish);
-    document.addEventListener("visibilitychange", hide);
-    addEventListener("offline", finish);
-    let watch = setTimeout(finish, this.timing.silence);
-    const since = this.lastID ?? this.handler.since();
+    this.finish = () => end.abort();
+    let watch = setTimeout(this.finish, this.timing.silence);
+    const since = this.lastID ?? this.handler.since?.();
     try {
       const response = await this.client.fetch("GET", "/api/notifications/stream", {
         headers: { Accept: "text/event-stream", ...(since ? { "Last-Event-ID": since } : {}) },
         signal: end.signal,
       });
-      if (!since) this.handler.catchUp();
-      this.handler.connected();
+      // React Native's own fetch cannot read a body in parts.
+      if (!response.body) throw new CallError(501);
+      if (!since) this.handler.catchUp?.();
+      this.handler.connected?.();
       const events = new EventReader((type, data) => this.handler.event(type, data));
       const reader = response.body.getReader();
       for (;;) {
         const { done, value } = await reader.read();
         clearTimeout(watch);
         if (done) return;
-        watch = setTimeout(finish, this.timing.silence);
+        watch = setTimeout(this.finish, this.timing.silence);
         events.read(value);
         this.lastID = events.id ?? this.lastID;
         this.retry = events.retry ?? this.retry;
       }
     } catch (error) {
       if (error instanceof CallError) throw error;
-      if (document.hidden || this.stopped.signal.aborted) return;
+      if (this.app.isHidden() || this.isStopped) return;
       throw new CallError(0);
     } finally {
       clearTimeout(watch);
-      end.abort();
-      this.stopped.signal.removeEventListener("abort", finish);
-      document.removeEventListener("visibilitychange", hide);
-      removeEventListener("offline", finish);
+      this.finish();
     }
   }
 
-  /** Waits until the time is over, the browser is online again, or the page becomes visible. */
+  /** Waits until the time is over, the device is online again, or the app becomes visible. */
   pause(milliseconds) {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
@@ -169,7 +177,7 @@ class LiveConnection {
         clearTimeout(timer);
         resolve();
       };
-      if (this.stopped.signal.aborted) this.wake();
+      if (this.isStopped) this.wake();
     });
   }
 }

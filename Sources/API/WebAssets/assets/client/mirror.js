@@ -42,6 +42,22 @@ async function forgetMirror() {
   }
 }
 
+/** Returns the user in a token, unverified, because only the server can verify it; null if it is not a token. */
+function userOf(token) {
+  try {
+    const { app, sub } = JSON.parse(new TextDecoder().decode(keyBytes(token.split(".")[1])));
+    return JSON.stringify([app, sub]);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the bytes of a base64url key, as `subscribe` requires them. */
+function keyBytes(text) {
+  const padded = text.replace(/-/g, "+").replace(/_/g, "/") + "=".repeat((4 - (text.length % 4)) % 4);
+  return Uint8Array.from(atob(padded), (character) => character.charCodeAt(0));
+}
+
 /** Whether the signed-in user is the one who turned push on; pushes for any other user are not shown. */
 function isOwnMirror({ user, owner }) {
   return Boolean(user) && user === owner;
@@ -55,7 +71,7 @@ function mirrorOf(api, token, user, lang, { settings, catalog, preferences }) {
     user,
     lang,
     pushEnabled: settings.pushEnabled,
-    zones: [settings.timezone, catalog.timezone],
+    zones: [settings.timezone, deviceClock().timezone, catalog.timezone],
     schemes: catalog.schemes,
     quietHours: catalog.preferences.quietHours,
     types: Object.fromEntries(

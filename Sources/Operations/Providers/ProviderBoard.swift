@@ -1,0 +1,157 @@
+package import BellhopJSON
+package import BellhopRules
+import ServiceRuntime
+package import Store
+
+/// The state of every app at every provider, also while all of them work.
+package struct ProviderBoard: Sendable {
+    /// One app at one provider.
+    package struct Row: Sendable {
+        package enum State: String, Sendable {
+            case accepts, failing, unused, held
+            case breakerOpen = "breaker-open"
+        }
+
+        package let app: String
+        package let provider: String
+        package var state = State.unused
+        package fileprivate(set) var accepted = 0.0
+        package fileprivate(set) var rejected = 0.0
+        package fileprivate(set) var acceptedAt: Timestamp?
+        package fileprivate(set) var rejectedAt: Timestamp?
+        /// The reason of the latest rejection.
+        package fileprivate(set) var word: String?
+        fileprivate var spans: [Int] = []
+        /// The reason of the open breaker.
+        package fileprivate(set) var breaker: String?
+        /// The numbers of the holds.
+        package fileprivate(set) var holds: [Int64] = []
+        package fileprivate(set) var retries: WaitingRetries?
+
+        /// The median duration of a request in milliseconds; `nil` without requests in the last minute or two.
+        package var median: Double? { RequestTimes.quantile(0.5, spans) }
+        package var slow: Double? { RequestTimes.quantile(0.95, spans) }
+    }
+
+    package let rows: [Row]
+    package let time: Timestamp
+
+    /// Reads the reports of all workers, the breakers, the holds and the retries.
+    package init(_ context: OperationsContext) async throws {
+        time = SystemTime().timestamp
+        let processes = try await HeartbeatStore(pool: context.pool).all()
+        rows = Self.rows(
+            processes,
+            try await OpenBreaker.all(on: context.pool),
+            try await HoldAdmin(pool: context.pool).all(),
+            try await RetryAdmin(pool: context.pool).waiting(),
+            at: time
+        )
+    }
+
+    private struct Outlet: Hashable, Comparable {
+        let app: String
+        let provider: String
+
+        static func < (left: Outlet, right: Outlet) -> Bool {
+            (left.app, left.provider) < (right.app, right.provider)
+        }
+    }
+
+    static func rows(
+        _ processes: [LiveProcess],
+        _ breakers: [OpenBreaker],
+        _ holds: [OperatorHold],
+        _ retries: [WaitingRetries],
+        at now: Timestamp
+    ) -> [Row] {
+        var rows: [Outlet: Row] = [:]
+        func change(_ app: String, _ provider: String, _ edit: (inout Row) -> Void) {
+            edit(&rows[Outlet(app: app, provider: provider), default: Row(app: app, provider: provider)])
+        }
+        for activity in processes.flatMap(\.report.activities) {
+            change(activity.app, activity.provider) { $0.add(activity) }
+        }
+        for outage in ProviderOutage.combined(of: processes, at: now) {
+            change(outage.app, outage.provider) { $0.state = .failing }
+        }
+        for waiting in retries { change(waiting.app, waiting.provider) { $0.retries = waiting } }
+        for breaker in breakers {
+            change(breaker.key.app.text, breaker.key.provider) { row in
+                row.breaker = breaker.reason
+                row.state = .breakerOpen
+            }
+        }
+        for hold in holds {
+            let (scope, number) = (hold.scope, hold.number)
+            for outlet in rows.keys where scope.app.text == outlet.app {
+                guard (scope.provider ?? outlet.provider) == outlet.provider else { continue }
+                rows[outlet]?.holds.append(number)
+                // A hold of one type lets the others through.
+                if scope.type == nil { rows[outlet]?.state = .held }
+            }
+        }
+        return rows.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    package var json: JSONValue {
+        .members([("at", .string(time.description)), ("providers", .array(rows.map(\.json)))])
+    }
+}
+
+extension ProviderBoard.Row {
+    /// Adds the report of one worker.
+    fileprivate mutating func add(_ activity: OutletActivity) {
+        let minutes = Double(max(1, activity.seconds)) / 60
+        accepted += Double(activity.accepted) / minutes
+        rejected += Double(activity.rejected) / minutes
+        if spans.count == activity.spans.count {
+            for (place, count) in activity.spans.enumerated() { spans[place] += count }
+        } else if spans.isEmpty {
+            spans = activity.spans
+        }
+        if let at = activity.acceptedAt, at > acceptedAt ?? at.before { acceptedAt = at }
+        if let at = activity.rejectedAt, at > rejectedAt ?? at.before { (rejectedAt, word) = (at, activity.word) }
+        if acceptedAt != nil || rejectedAt != nil { state = .accepts }
+    }
+
+    package var json: JSONValue {
+        .members([
+            ("app", .string(app)), ("provider", .string(provider)), ("state", .string(state.rawValue)),
+            ("acceptedPerMinute", .int(Int(accepted.rounded()))), ("rejectedPerMinute", .int(Int(rejected.rounded()))),
+            ("lastAcceptedAt", .optional(acceptedAt?.description)),
+            ("lastRejectedAt", .optional(rejectedAt?.description)), ("lastRejection", .optional(word)),
+            ("medianMilliseconds", Self.rounded(median)), ("p95Milliseconds", Self.rounded(slow)),
+            ("breaker", .optional(breaker)), ("holds", .array(holds.map { JSONValue.int($0) })),
+            ("retriesWaiting", .int(retries?.count ?? 0)), ("lastRetryAt", .optional(retries?.lastDue.description)),
+        ])
+    }
+
+    private static func rounded(_ number: Double?) -> JSONValue {
+        number.flatMap { Int(exactly: $0.rounded()) }.map { JSONValue.int($0) } ?? .null
+    }
+}
+
+extension Timestamp {
+    fileprivate var before: Timestamp { Timestamp(clamping: microseconds - 1) }
+}
+
+/// Durations that are counted in buckets.
+package enum RequestTimes {
+    /// Returns a quantile in milliseconds, interpolated linearly within its bucket, or `nil` if there are no samples.
+    ///
+    /// `buckets` are the numbers of samples up to each of ``Histogram/secondBounds``, and of all samples.
+    package static func quantile(_ share: Double, _ buckets: [Int]) -> Double? {
+        guard let all = buckets.last, all > 0 else { return nil }
+        let wanted = share * Double(all)
+        var (below, lower) = (0.0, 0.0)
+        for (bound, count) in zip(Histogram.secondBounds, buckets) {
+            if Double(count) >= wanted {
+                let inside = Double(count) - below
+                return (lower + (bound - lower) * (inside > 0 ? (wanted - below) / inside : 1)) * 1_000
+            }
+            (below, lower) = (Double(count), bound)
+        }
+        return lower * 1_000
+    }
+}

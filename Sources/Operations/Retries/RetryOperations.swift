@@ -1,0 +1,103 @@
+package import BellhopJSON
+package import BellhopRules
+import Pipeline
+import ServiceRuntime
+package import Store
+
+/// The operators' view of deliveries in retry tiers, and the act that brings them forward.
+package struct RetryOperations: Sendable {
+    private let store: RetryAdmin
+    private let processes: HeartbeatStore
+
+    package init(_ context: OperationsContext) {
+        processes = HeartbeatStore(pool: context.pool)
+        store = RetryAdmin(pool: context.pool)
+    }
+
+    /// Returns the waiting retries by app and provider, of one app or of all.
+    package func list(app: String? = nil) async throws -> [WaitingRetries] {
+        try await store.waiting().filter { retries in app.map { retries.app == $0 } ?? true }
+    }
+
+    /// Counts the retries that would be brought forward.
+    package func preview(_ fields: OperationFields) async throws -> RetryPreview {
+        let app: AppID = try fields.required("app")
+        let providers = CheckedProvider.allCases.map(\.rawValue)
+        let provider = try fields.required("provider", "one of \(providers.joined(separator: ", "))") { name in
+            providers.contains(name) ? name : nil
+        }
+        let waiting = try await list(app: app.text).first { $0.provider == provider }
+        return RetryPreview(app: app, provider: provider, waiting: waiting)
+    }
+
+    /// Brings the retries of an outlet forward, unless its provider fails now: each delivery would lose an attempt.
+    package func bringForward(
+        _ preview: RetryPreview,
+        by operator: ActingOperator
+    ) async throws -> RetriesBroughtForward {
+        let outages = ProviderOutage.combined(of: try await processes.all(), at: SystemTime().timestamp)
+        if let outage = outages.first(where: { $0.app == preview.app.text && $0.provider == preview.provider }) {
+            throw OperationError(
+                .notPossible,
+                attempted: "bring-forward --app \(preview.app) --provider \(preview.provider)",
+                "the provider accepts nothing at present (\(outage.word)), and each retry would lose an attempt",
+                advice: "wait until bellhop status no longer reports it; a scheduler then brings the retries forward"
+            )
+        }
+        let moved = try await store.bringForward(
+            preview.app,
+            preview.provider,
+            agreed: preview.question.count,
+            by: `operator`,
+            pausing: RetryPace.pause
+        )
+        return RetriesBroughtForward(app: preview.app.text, provider: preview.provider, deliveries: moved)
+    }
+}
+
+/// The retries that an act would bring forward.
+package struct RetryPreview: Sendable {
+    package let app: AppID
+    package let provider: String
+    /// `nil` if no delivery waits.
+    package let waiting: WaitingRetries?
+
+    /// The question before the act.
+    package var question: ActQuestion {
+        let count = waiting?.count ?? 0
+        let atLeast = waiting?.isCapped == true ? "at least " : ""
+        let retries = atLeast + count.of("retry", "retries")
+        let deed = "sends \(retries) of \(app) through \(provider) now, 200 users per second"
+        return ActQuestion(count: count, deed: deed)
+    }
+
+    /// Whether the count need not be confirmed.
+    package var isSmall: Bool { question.count < ActQuestion.many }
+
+    /// Whether an operator's confirmation covers the present number, which changes as retries fall due.
+    func isCovered(by agreement: Agreement?) -> Bool {
+        isSmall || agreement.map { question.count <= 2 * $0.count } ?? false
+    }
+
+    package var nothing: String { "No delivery of \(app) through \(provider) waits in a retry tier." }
+}
+
+/// The result of the act.
+package struct RetriesBroughtForward: Sendable {
+    let app: String
+    let provider: String
+    package let deliveries: Int
+
+    package var json: JSONValue {
+        .members([("app", .string(app)), ("provider", .string(provider)), ("deliveries", .int(deliveries))])
+    }
+}
+
+extension WaitingRetries {
+    package var json: JSONValue {
+        .members([
+            ("app", .string(app)), ("provider", .string(provider)), ("waiting", .int(count)),
+            ("waitingIsCapped", .bool(isCapped)), ("lastDueAt", .string(lastDue.description)),
+        ])
+    }
+}

@@ -1,0 +1,178 @@
+import BellhopRules
+package import ServiceRuntime
+package import Settings
+import Store
+
+/// Watches the outages that workers report: logs the beginning and the end of each, measures them, and brings the
+/// retries of a provider that works again forward.
+///
+/// Every scheduler measures; only the oldest scheduler logs and moves retries. If it ends, the next one continues,
+/// because all follow the outages.
+package struct ProviderWatchDuty: Service {
+    package let name = "provider watch"
+    private let context: SchedulerContext
+    private let process: String
+    private let catalogs: CatalogSource
+    private let loop: DutyLoop
+    private let logger: Logger
+    private let failing: LabelledMetric<Gauge>
+    private let book: HeartbeatStore
+    private let retries: RetryStore
+
+    /// `process` is the id under which this process writes heartbeats.
+    package init(
+        context: SchedulerContext,
+        process: String,
+        catalogs: CatalogSource,
+        interval: Duration = .seconds(5)
+    ) {
+        self.context = context
+        self.process = process
+        self.catalogs = catalogs
+        loop = context.meterLoop(of: name, every: interval, trouble: "cannot read the reports about providers")
+        logger = context.logger.labelled(name)
+        book = HeartbeatStore(pool: context.pool)
+        retries = RetryStore(pool: context.pool)
+        failing = context.metrics.gauge(
+            "bellhop_provider_failing",
+            help: "1 while the provider accepts nothing from the app and no breaker is open, as status reports it.",
+            labels: ["app", "provider"]
+        )
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var memory = Memory()
+        await loop.run(until: drain) {
+            try await look(&memory)
+            return .later
+        }
+    }
+
+    /// One app at one provider.
+    private struct Place: Hashable {
+        let app: String
+        let provider: String
+    }
+
+    /// A walk through the retries of a provider that works again.
+    private struct Walk {
+        var priorities = Priority.allCases[...]
+        var begin: Timestamp?
+        var moved = 0
+    }
+
+    /// The state that is kept between turns.
+    private struct Memory {
+        /// The outages that have not ended.
+        var outages: [Place: ProviderOutage] = [:]
+        /// All outlets that have had an outage, for the metric.
+        var seen: Set<Place> = []
+        var walks: [Place: Walk] = [:]
+    }
+
+    private func look(_ memory: inout Memory) async throws(StoreError) {
+        let processes = try await book.all()
+        let now = context.time.timestamp
+        let outages = ProviderOutage.combined(of: processes, at: now)
+        let current = Dictionary(outages.map { (Place(app: $0.app, provider: $0.provider), $0) }) { first, _ in first }
+        measure(current, &memory)
+        let leads = leads(processes)
+        for (place, outage) in current {
+            if memory.outages.updateValue(outage, forKey: place) == nil, leads { report(beginningOf: outage) }
+            // A provider that fails again must not get more retries.
+            memory.walks[place] = nil
+        }
+        let successes = processes.flatMap(\.report.takings)
+        for (place, outage) in memory.outages where current[place] == nil {
+            let isOver = successes.contains { success in
+                success.app == place.app && success.provider == place.provider && success.at > outage.since
+            }
+            let isForgotten = now.microseconds - outage.latest.microseconds > Self.memory.microseconds
+            guard isOver || isForgotten else { continue }
+            memory.outages[place] = nil
+            guard isOver, leads else { continue }
+            try await report(endOf: outage, place, at: now)
+            memory.walks[place] = Walk()
+        }
+        guard leads else { return memory.walks.removeAll() }
+        for place in memory.walks.keys { try await bringForward(place, &memory) }
+    }
+
+    private func measure(_ current: [Place: ProviderOutage], _ memory: inout Memory) {
+        let known = Set(catalogs.current.catalogs.map(\.app.text))
+        memory.seen.formUnion(current.keys.filter { known.contains($0.app) })
+        for place in memory.seen { failing.with(place.app, place.provider).set(current[place] == nil ? 0 : 1) }
+    }
+
+    /// Whether this scheduler acts: it is the oldest one, or none has written a heartbeat yet.
+    private func leads(_ processes: [LiveProcess]) -> Bool {
+        let schedulers = processes.filter { $0.report.identity.role == "scheduler" && !$0.report.isDraining }
+        let first = schedulers.min { left, right in
+            (left.startedAt, left.report.identity.id) < (right.startedAt, right.report.identity.id)
+        }
+        return first.map { $0.report.identity.id == process } ?? true
+    }
+
+    private func report(beginningOf outage: ProviderOutage) {
+        logger.warning(
+            "provider accepts nothing, its deliveries are retried",
+            [
+                "app": .text(outage.app), "provider": .text(outage.provider), "answer": .text(outage.word),
+                "since": .text(outage.since.description), "answers": .integer(outage.answers),
+            ]
+        )
+    }
+
+    private func report(endOf outage: ProviderOutage, _ place: Place, at now: Timestamp) async throws(StoreError) {
+        let waiting = try await retries.waiting().first { $0.app == place.app && $0.provider == place.provider }
+        var fields: LogFields = [
+            "app": .text(place.app), "provider": .text(place.provider),
+            "failed": .span(.microseconds(max(0, now.microseconds - outage.since.microseconds))),
+            "answers": .integer(outage.answers), "waiting": .integer(waiting?.count ?? 0),
+        ]
+        if let waiting { fields["last"] = .text(waiting.lastDue.description) }
+        logger.notice("provider accepts deliveries again, bringing its retries forward", fields)
+    }
+
+    /// Brings the next retries of an outlet forward: those of one interval at the usual rate.
+    private func bringForward(_ place: Place, _ memory: inout Memory) async throws(StoreError) {
+        guard var walk = memory.walks[place], let app = AppID(validating: place.app) else { return }
+        let quota = max(1, Int(loop.interval.microseconds / RetryPace.pause.microseconds))
+        var moved = 0
+        for _ in 0..<Self.stepsAtOnce where moved < quota {
+            guard let priority = walk.priorities.first else { break }
+            let step = try await retries.bringForward(
+                app,
+                place.provider,
+                priority,
+                from: walk.begin,
+                atMost: quota,
+                after: RetryPace.pause * moved,
+                pausing: RetryPace.pause
+            )
+            moved += step.moved
+            walk.begin = step.next
+            if step.next == nil { walk.priorities.removeFirst() }
+        }
+        walk.moved += moved
+        memory.walks[place] = walk.priorities.isEmpty ? nil : walk
+        guard walk.priorities.isEmpty else { return }
+        if walk.moved > 0 {
+            logger.info(
+                "retries were brought forward",
+                ["app": .text(place.app), "provider": .text(place.provider), "deliveries": .integer(walk.moved)]
+            )
+        }
+    }
+
+    /// Longer than a delivery usually waits in a retry tier, so that its next failure belongs to the same outage.
+    private static let memory = Duration.seconds(7_200)
+    /// Limits a turn if most of the open deliveries are other outlets'.
+    private static let stepsAtOnce = 20
+}
+
+/// The rate at which retries are brought forward.
+package enum RetryPace {
+    /// The time between two users: 200 users per second.
+    package static let pause = Duration.milliseconds(5)
+}

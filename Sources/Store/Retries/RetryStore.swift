@@ -1,0 +1,154 @@
+package import BellhopRules
+package import Postgres
+
+/// The deliveries of one app and provider that wait in a retry tier.
+package struct WaitingRetries: Sendable, Equatable {
+    package let app: String
+    /// A push provider or `email`.
+    package let provider: String
+    package let count: Int
+    /// When the last one is due.
+    package let lastDue: Timestamp
+    /// Whether there may be more deliveries than were counted.
+    package let isCapped: Bool
+
+    package init(app: String, provider: String, count: Int, lastDue: Timestamp, isCapped: Bool = false) {
+        self.app = app
+        self.provider = provider
+        self.count = count
+        self.lastDue = lastDue
+        self.isCapped = isCapped
+    }
+}
+
+/// Deliveries in the state `retrying`: counts them by outlet, and brings them forward if their provider works again.
+package struct RetryStore: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// The maximum of open deliveries that a count reads for each priority.
+    package static let most = 10_000
+
+    /// Returns the waiting retries by app and provider.
+    ///
+    /// Deliveries that are due within two seconds are left out, because their messages are about to return.
+    package func waiting(atMost limit: Int = most) async throws(PostgresError) -> [WaitingRetries] {
+        try await pool.run(Self.count, [.integer(Int64(limit))]).map { (rows, row) throws(PostgresError) in
+            WaitingRetries(
+                app: try rows.text(row, 0),
+                provider: try rows.text(row, 1),
+                count: try rows.number(row, 2),
+                lastDue: try rows.moment(row, 3),
+                isCapped: try rows.boolean(row, 4)
+            )
+        }
+    }
+
+    /// The result of one step.
+    package struct Step: Sendable, Equatable {
+        /// The deliveries that were brought forward.
+        package let moved: Int
+        /// The beginning of the next step; `nil` if no later delivery is left.
+        package let next: Timestamp?
+    }
+
+    /// Brings the retries of an outlet forward, in one step that reads at most `limit` open deliveries.
+    ///
+    /// A delivery becomes `deferred` and is due soon, so that the sweeper releases it. Its resume message stays in its
+    /// retry queue; when it returns, it finds the delivery settled or not yet due and has no effect. No attempt is
+    /// counted. A user's deliveries stay together, so that no digest is split; each user is due `pause` after the one
+    /// before.
+    package func bringForward(
+        _ app: AppID,
+        _ provider: String,
+        _ priority: Priority,
+        from begin: Timestamp?,
+        atMost limit: Int,
+        after offset: Duration,
+        pausing pause: Duration
+    ) async throws(PostgresError) -> Step {
+        let rows = try await pool.run(
+            Self.bringForward,
+            [
+                .integer(priority.urgency), begin.map { .instant($0.microseconds) } ?? .null, .integer(Int64(limit)),
+                .text(app.text), .text(provider), .integer(offset.milliseconds), .integer(pause.milliseconds),
+            ]
+        )
+        let (moved, read, last) = (try rows.number(0, 0), try rows.number(0, 1), try rows.timestamp(0, 2))
+        guard read >= limit, let last else { return Step(moved: moved, next: nil) }
+        // Deliveries with the same due time are read again, unless the step read no other deliveries.
+        let isStuck = last == begin && moved == 0
+        return Step(moved: moved, next: isStuck ? Timestamp(clamping: last.microseconds + 1) : last)
+    }
+
+    /// Retries that are due in this time return without help.
+    private static let soon = "interval '2 s'"
+
+    /// The user (`p`) and the provider (`s`) of a delivery `w` that waits in a retry tier.
+    private static func outlet(of app: String) -> String {
+        """
+        CROSS JOIN LATERAL (SELECT app, user_id FROM people WHERE number = w.person \(app) OFFSET 0) AS p
+        LEFT JOIN LATERAL (
+            SELECT provider FROM push_subscriptions
+            WHERE profile_id = p.user_id AND app || '' = p.app AND id = target_name(w.target) COLLATE "C" OFFSET 0
+        ) AS s ON true
+        WHERE w.state = 'r'
+        """
+    }
+
+    private static let provider = "CASE w.target WHEN \(TargetNumber.mailbox) THEN 'email' ELSE s.provider END"
+
+    private static let count = Statement(
+        """
+        WITH walked AS MATERIALIZED (
+            SELECT d.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+            CROSS JOIN LATERAL (
+                SELECT person, target, due_at, state, row_number() OVER () AS place FROM (
+                    SELECT person, target, due_at, state FROM ledger
+                    WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL AND due_at > now() + \(soon)
+                    ORDER BY due_at LIMIT $1
+                ) AS ahead
+            ) AS d
+        )
+        SELECT p.app, \(provider), count(*), max(w.due_at), (SELECT max(place) >= $1 FROM walked)
+        FROM walked w
+        \(outlet(of: ""))
+          AND \(provider) IS NOT NULL
+        GROUP BY 1, 2 ORDER BY 1, 2
+        """,
+        effect: .reads
+    )
+
+    private static let bringForward = Statement(
+        """
+        WITH walked AS MATERIALIZED (
+            SELECT person, id, target, due_at, state FROM ledger
+            WHERE urgency = $1::bigint AND due_at IS NOT NULL AND sent_at IS NULL
+              AND due_at >= greatest($2::timestamptz, now() + \(soon))
+            ORDER BY due_at LIMIT $3
+        ), chosen AS MATERIALIZED (
+            SELECT w.person, w.id, w.target, dense_rank() OVER (ORDER BY w.person) AS place
+            FROM walked w
+            \(outlet(of: "AND app || '' = $4"))
+              AND \(provider) = $5
+        ), locked AS MATERIALIZED (
+            SELECT l.person, l.id, l.target, c.place FROM chosen c
+            CROSS JOIN LATERAL (
+                SELECT person, id, target FROM ledger
+                WHERE person = ANY (ARRAY[c.person]) AND id = c.id AND target = c.target AND state = 'r'
+                FOR UPDATE SKIP LOCKED
+            ) AS l
+        ), moved AS (
+            UPDATE ledger d
+            SET state = 'w', due_at = least(d.due_at, now() + ($6::bigint + l.place * $7::bigint) * interval '1 ms')
+            FROM locked l
+            WHERE d.person = ANY (ARRAY[l.person]) AND d.id = l.id AND d.target = l.target
+            RETURNING 1
+        )
+        SELECT (SELECT count(*) FROM moved), count(*), max(due_at) FROM walked
+        """
+    )
+}

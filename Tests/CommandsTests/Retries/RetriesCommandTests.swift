@@ -1,0 +1,128 @@
+import CommandLineSupport
+import IntegrationSupport
+import Store
+import TestSupport
+import Testing
+
+@testable import Commands
+
+@Suite(
+    "bellhop retries and bellhop providers",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
+struct RetriesCommandTests {
+    private static let forward = [
+        "retries", "bring-forward", "--app", "drop", "--provider", "fcm", "--by", "ada", "--because", "it works again",
+    ]
+
+    private static func with(_ body: @escaping @Sendable (Prompt, ServerFixture) async throws -> Void) async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in try await body(prompt, servers) }
+        }
+    }
+
+    /// Announces a worker for longer than the test takes.
+    private static func announce(_ servers: ServerFixture, _ change: (inout Heartbeat) -> Void) async throws {
+        let identity = Heartbeat.Identity(id: "w1", role: "worker", version: "0.1.0", host: "h", process: 7)
+        var report = Heartbeat(identity, catalogs: "same")
+        change(&report)
+        try await HeartbeatStore(pool: servers.pool).announce(report)
+        _ = try await servers.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
+    }
+
+    @Test("waiting retries are listed and brought forward with an audit entry, and none is an answer of its own")
+    func life() async throws {
+        try await Self.with { prompt, servers in
+            let nothing = await prompt.run("retries")
+            #expect(nothing.code == .answerIsNo && nothing.output == "No delivery waits in a retry tier.")
+            let none = await prompt.run(Self.forward)
+            #expect(none.output == "No delivery of drop through fcm waits in a retry tier.")
+            try await servers.addRetry("a", through: "fcm", dueIn: 610)
+            try await servers.addRetry("b", through: "expo", dueIn: 610)
+            let list = await prompt.run("retries", "list", "--app", "drop")
+            #expect(list.code == .done)
+            for words in ["drop", "fcm", "expo", "in 10 min"] { #expect(list.output.contains(words), "\(list.output)") }
+            let done = await prompt.run(Self.forward)
+            #expect(done.code == .done, "\(done.complaints)")
+            #expect(done.output.hasPrefix("Brought 1 retry forward"), "\(done.output)")
+            let states = try await servers.retryStates()
+            #expect(states == ["a deferred soon 1", "b retrying later 1"])
+            let audit = try await servers.column(
+                "SELECT concat_ws(' ', operator, act, filter, items, because) FROM audit"
+            )
+            #expect(audit == [#"ada retries-bring-forward {"app": "drop", "provider": "fcm"} 1 it works again"#])
+        }
+    }
+
+    @Test("many retries are brought forward only with the count or --yes, and none while the provider still fails")
+    func asking() async throws {
+        try await Self.with { prompt, servers in
+            for user in 10...19 { try await servers.addRetry("u\(user)", through: "fcm", dueIn: 610) }
+            let unasked = await prompt.run(Self.forward)
+            #expect(unasked.code == .usage)
+            let question = "this sends 10 retries of drop through fcm now"
+            #expect(unasked.complaints.contains(question), "\(unasked.complaints)")
+            try await Self.announce(servers) { report in
+                report.troubles = [
+                    ProviderOutage(
+                        app: "drop",
+                        provider: "fcm",
+                        word: "UNAVAILABLE",
+                        since: DeadLetterSamples.ago(40),
+                        latest: DeadLetterSamples.ago(2),
+                        answers: 120
+                    )
+                ]
+            }
+            let failing = await prompt.run(Self.forward + ["--yes"])
+            #expect(failing.code == .answerIsNo)
+            #expect(failing.complaints.contains("each retry would lose an attempt"), "\(failing.complaints)")
+            let status = await prompt.run("status", "--json")
+            #expect(status.output.contains("10 that failed wait for their next attempt, the last until"))
+            #expect(status.output.contains(#""retriesByProvider":[{"app":"drop","provider":"fcm","waiting":10,"#))
+            let states = try await servers.retryStates()
+            #expect(states.allSatisfy { $0?.hasSuffix("retrying later 1") == true }, "\(states)")
+            try await Self.announce(servers) { report in
+                let now = DeadLetterSamples.ago(0)
+                report.takings = [ProviderSuccess(app: "drop", provider: "fcm", at: now, recoveredAt: now)]
+            }
+            let recovered = await prompt.run("status", "--json")
+            let told = "fcm accepts drop's deliveries again; 10 that failed wait for their next attempt, the last until"
+            #expect(recovered.output.contains(told), "\(recovered.output)")
+            let forced = await prompt.run(Self.forward + ["--yes", "--json"])
+            #expect(forced.output == #"{"app":"drop","provider":"fcm","deliveries":10}"#)
+            let after = await prompt.run("status", "--json")
+            #expect(!after.output.contains("accepts drop's deliveries again"))
+        }
+    }
+
+    @Test("the board shows an outlet that works with its rates, durations and latest answers")
+    func board() async throws {
+        try await Self.with { prompt, servers in
+            let empty = await prompt.run("providers")
+            #expect(empty.code == .answerIsNo && empty.output == "No worker has reported an outlet yet.")
+            try await Self.announce(servers) { report in
+                var activity = OutletActivity(app: "drop", provider: "fcm")
+                (activity.seconds, activity.accepted, activity.rejected) = (90, 1_800, 3)
+                activity.spans = [0, 0, 0, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10]
+                activity.acceptedAt = DeadLetterSamples.ago(0)
+                activity.rejectedAt = DeadLetterSamples.ago(600)
+                activity.word = "UNREGISTERED"
+                report.activities = [activity, OutletActivity(app: "padel", provider: "apns")]
+            }
+            let json = await prompt.run("providers", "--json")
+            let row = #"{"app":"drop","provider":"fcm","state":"accepts","acceptedPerMinute":1200,"#
+            #expect(json.output.contains(row), "\(json.output)")
+            let times = #""lastRejection":"UNREGISTERED","medianMilliseconds":8,"p95Milliseconds":10,"#
+            #expect(json.output.contains(times), "\(json.output)")
+            let unused = #"{"app":"padel","provider":"apns","state":"unused","acceptedPerMinute":0,"#
+            #expect(json.output.contains(unused), "\(json.output)")
+            let text = await prompt.run("providers")
+            for words in ["accepts", "1,200", "8 ms", "UNREGISTERED", "unused"] {
+                #expect(text.output.contains(words), "\(text.output)")
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import IntegrationSupport
+import ServiceRuntime
+import Settings
+import Store
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+@Suite(
+    "The watch of providers",
+    .limitedConcurrency,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.ofTest)
+)
+struct ProviderWatchDutyTests {
+    private static func heartbeat(_ id: String, role: String) -> Heartbeat {
+        let identity = Heartbeat.Identity(id: id, role: role, version: "0.1.0", host: "h", process: 7)
+        return Heartbeat(identity, catalogs: "same")
+    }
+
+    private static func failing() -> Heartbeat {
+        var report = heartbeat("w1", role: "worker")
+        report.troubles = [
+            ProviderOutage(
+                app: "drop",
+                provider: "fcm",
+                word: "UNAVAILABLE",
+                since: DeadLetterSamples.ago(60),
+                latest: DeadLetterSamples.ago(1),
+                answers: 120
+            )
+        ]
+        return report
+    }
+
+    private static func recovered() -> Heartbeat {
+        var report = heartbeat("w1", role: "worker")
+        let now = DeadLetterSamples.ago(0)
+        report.takings = [ProviderSuccess(app: "drop", provider: "fcm", at: now, recoveredAt: now)]
+        return report
+    }
+
+    /// Runs the watch of the scheduler `s1` with a log during a body.
+    private static func with(
+        _ servers: ServerFixture,
+        _ body: (HeartbeatStore, MetricsRegistry, CapturedLog) async throws -> Void
+    ) async throws {
+        let (registry, log) = (MetricsRegistry(), CapturedLog())
+        let source = CatalogSource(servers.catalogs)
+        try await RunningDuty.with(
+            {
+                ProviderWatchDuty(context: $0, process: "s1", catalogs: source, interval: .milliseconds(50))
+            },
+            on: servers,
+            metrics: registry,
+            log: log
+        ) {
+            try await body(HeartbeatStore(pool: servers.pool), registry, log)
+        }
+    }
+
+    private static let gauge = #"bellhop_provider_failing{app="drop",provider="fcm"}"#
+
+    @Test("an outage is logged once, measured until its end, and then the provider's retries are brought forward")
+    func outage() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 900)
+            try await servers.addRetry("b", through: "expo", dueIn: 900)
+            try await Self.with(servers) { book, registry, log in
+                try await book.announce(Self.failing())
+                try await eventually("it is measured") { registry.text().contains("\(Self.gauge) 1") }
+                try await book.announce(Self.failing())
+                try await book.announce(Self.recovered())
+                try await eventually("it is over") { registry.text().contains("\(Self.gauge) 0") }
+                try await eventually("the retry is due soon") {
+                    try await servers.retryStates() == ["a deferred soon 1", "b retrying later 1"]
+                }
+                try await eventually("it is told") { log.messages.last == "retries were brought forward" }
+                let told = log.records.map { "\($0.level) \($0.message)" }
+                #expect(
+                    told == [
+                        "warning provider accepts nothing, its deliveries are retried",
+                        "notice provider accepts deliveries again, bringing its retries forward",
+                        "info retries were brought forward",
+                    ]
+                )
+                #expect(log.records.first?.fields["answer"] == .text("UNAVAILABLE"))
+                let end = log.records.dropFirst().first?.fields
+                #expect(end?["waiting"] == .integer(1) && end?["last"] != nil, "\(told)")
+            }
+        }
+    }
+
+    @Test("a scheduler beside an older one measures, and neither logs nor moves retries")
+    func second() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 900)
+            try await HeartbeatStore(pool: servers.pool).announce(Self.heartbeat("s0", role: "scheduler"))
+            try await Self.with(servers) { book, registry, log in
+                try await book.announce(Self.heartbeat("s1", role: "scheduler"))
+                try await book.announce(Self.failing())
+                try await eventually("it is measured") { registry.text().contains("\(Self.gauge) 1") }
+                try await book.announce(Self.recovered())
+                try await eventually("it is over") { registry.text().contains("\(Self.gauge) 0") }
+                let states = try await servers.retryStates()
+                #expect(states == ["a retrying later 1"])
+                #expect(log.messages == [])
+            }
+        }
+    }
+}
