@@ -4,7 +4,7 @@ import Synchronization
 /// Publishes the events of many callers over one connection, within limits.
 ///
 /// The messages of concurrent calls share the connection's writes and the broker's confirms, so that a call needs no
-/// round trip of its own. A caller waits without a thread.
+/// separate round trip. A caller waits without a thread.
 package final class EventPublisher: Sendable {
     /// The maximum number and size of events whose outcome is pending.
     package struct Limits: Sendable {

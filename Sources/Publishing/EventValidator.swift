@@ -5,7 +5,7 @@ package struct EventValidator: Sendable {
     private let catalogs: CatalogSet
     private let parser: SubmissionParser
 
-    /// `parser` is the one that workers use for these catalogues.
+    /// `parser` is the workers' parser for these catalogues.
     package init(_ catalogs: CatalogSet, parser: SubmissionParser) {
         self.catalogs = catalogs
         self.parser = parser

@@ -113,7 +113,7 @@ package enum APICommand: Command {
     private static let portOffset = 101
 }
 
-/// The way of publishers' events to the broker.
+/// The parts that bring publishers' events to the broker.
 private struct PublishingWay {
     let access: PublishingAccess
     let publisher: Publisher

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Publishing events for many callers")
 struct EventPublisherTests {
-    /// Answers each call when the test says so.
+    /// Answers the calls when the test calls `confirmAll`.
     private final class SlowBroker: Sendable {
         private let waiting = Mutex<[(count: Int, answer: CheckedContinuation<[PublishOutcome], Never>)]>([])
 
@@ -73,7 +73,7 @@ struct EventPublisherTests {
         #expect(await Self.publisher([]).publish([]) == .confirmed)
     }
 
-    @Test("nothing is sent while the broker is away or blocks")
+    @Test("nothing is sent while the broker is unavailable or blocks")
     func obstacle() async throws {
         let publisher = Self.publisher([.confirmed], obstacle: "blocked")
         let event = try Self.event(1)

@@ -5,7 +5,7 @@
 enum EventBatch {
     /// Returns the elements, or `nil` if the text is not one array.
     ///
-    /// An element that is no JSON document is returned as it is.
+    /// An element that is not a JSON document is returned unchanged.
     static func elements(of bytes: [UInt8]) -> [[UInt8]]? {
         let text = trimmed(bytes[...])
         guard text.count >= 2, text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]") else { return nil }

@@ -15,7 +15,7 @@ package struct PublisherFile: Sendable, Equatable {
 
     /// Returns the owner of a token.
     ///
-    /// The table holds hashes of random tokens, so the time of a search says nothing about a token.
+    /// The table holds hashes of random tokens, so the time of a search does not depend on a token.
     func owner(of token: String) -> PublisherAccount? { byHash[BearerToken.hash(of: token)] }
 
     /// Returns the list with an account added, in place of an earlier one with the same name.

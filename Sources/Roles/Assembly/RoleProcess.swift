@@ -169,7 +169,7 @@ struct RoleProcess: Sendable {
         return MeteredPublisher(publisher, metrics)
     }
 
-    /// Makes the publisher of a role that publishes events for others and can answer them that the broker is away.
+    /// Makes the publisher of a role that publishes events for others and can report to them that the broker is unavailable.
     func eventPublisher() throws -> Publisher {
         Publisher(
             PublisherOptions(
