@@ -207,7 +207,7 @@ private struct Files {
     }
 
     /// Warnings of files that are valid and do not have the effect that an operator may expect.
-    var warnings: [String] { keyWarnings + publisherWarnings }
+    var warnings: [String] { keyWarnings + issuerWarnings + publisherWarnings }
 
     /// Warnings of publishers whose app or types no catalogue has: all of their calls are rejected.
     private var publisherWarnings: [String] {
@@ -247,8 +247,6 @@ private struct Files {
             return "\(name): \(issuerName) may sign in the users of every app: add \"app\" to it"
         }
     }
-
-    var warnings: [String] { keyWarnings + issuerWarnings }
 
     var signInInWords: String {
         signIn.isEmpty

@@ -130,6 +130,15 @@ struct FeedTests {
         #expect(reminder.days == .once(date))
     }
 
+    @Test("a body that names its own message gives the reminder no type")
+    func reminderType() throws {
+        let words = #""userId":"u1","id":"r1","localTime":"09:05","title":"T","body":"","eventType":"reminder.set""#
+        guard case .reminderSet(let reminder) = try update(.reminderSet, "{\(words)}").change else {
+            throw NotAFeedMessage()
+        }
+        #expect(reminder.type == nil)
+    }
+
     @Test("reminders apply to every day unless days are named, and their id is not the message's")
     func reminders() throws {
         let text = #"{"userId":"u1","id":"r1","localTime":"09:05","title":"Trening","body":""}"#
