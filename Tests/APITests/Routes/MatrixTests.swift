@@ -52,11 +52,12 @@ struct MatrixTests {
         ("GET", "/api/web-push-key", "/api/web-push-key", nil),
     ]
 
-    @Test("the list of calls covers every route")
+    @Test("the list of calls covers every route of a user")
     func complete() {
         let called = Set(Self.calls.map { "\($0.method) \($0.route)" })
-        let served = Set(InboxAPI.routes.filter { $0.path.hasPrefix("/api/") }.map { "\($0.method) \($0.path)" })
-        #expect(called == served)
+        // A publisher's token names no user.
+        let routes = InboxAPI.routes.filter { $0.path.hasPrefix("/api/") && $0.path != "/api/events" }
+        #expect(called == Set(routes.map { "\($0.method) \($0.path)" }))
     }
 
     @Test("a call neither shows nor changes data of another user, nor of the same user id in another app")

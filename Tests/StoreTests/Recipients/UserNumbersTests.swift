@@ -15,7 +15,7 @@ import Testing
 )
 struct UserNumbersTests {
     private static let device = """
-        {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t1","platform":"ios","provider":"expo"}
+        {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t1","platform":"ios","provider":"fcm"}
         """
 
     private static func person(_ servers: ServerFixture, _ user: String = "u1") async throws -> (
