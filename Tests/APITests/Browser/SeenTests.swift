@@ -20,6 +20,10 @@ extension BrowserTests {
         func seen() async throws {
             try await InboxStage.with { stage in
                 let type = "scheduled_match_new"
+                // The language that a user has set outranks the browser's.
+                let swedish = #"{"locale":"sv"}"#
+                let set = try await stage.api.call("PATCH", "/api/settings", swedish, as: "bo", app: "padel")
+                #expect(set.status == 200)
                 try await stage.api.notify(1, for: "bo", app: "padel", type: type)
                 try await stage.api.notify(2, for: "bo", app: "padel", type: type, priority: "high")
                 try await stage.browser.go(to: "\(stage.origin)/host")
