@@ -130,8 +130,11 @@ struct InboxStage: Sendable {
         return (found.array ?? []).compactMap(\.string)
     }
 
+    /// Clicks an element as soon as it is there: the page may be drawing it again after an answer.
     func click(_ selector: String) async throws {
-        try await ask("$(arguments[0]).click()", .string(selector))
+        try await eventually("\(selector) is there") {
+            try await ask("((node) => node ? (node.click(), true) : false)($(arguments[0]))", .string(selector)) == true
+        }
     }
 
     /// Waits until an expression about the page is true.

@@ -49,7 +49,8 @@ struct BacklogTests {
         try await pipeline.publish(
             users.map { user in
                 let platform = provider == .apns ? "ios" : "android"
-                let device = #""token":"\#(user)","platform":"\#(platform)","provider":"\#(provider.rawValue)""#
+                let token = provider == .expo ? "ExponentPushToken[\(user)]" : user
+                let device = #""token":"\#(token)","platform":"\#(platform)","provider":"\#(provider.rawValue)""#
                 return pipeline.event(#"{"userId":"\#(user)",\#(device)}"#, key: "drop.subscription.upserted")
             }
         )
