@@ -123,7 +123,7 @@ extension RoleProcess {
     /// Makes the way for publishers; `nil` if none are configured, so that the process needs no broker.
     fileprivate func publishing() throws -> PublishingWay? {
         guard let file = setup.configuration.publishers else { return nil }
-        let directory = try PublisherDirectory(file: file, time: time, logger: logger)
+        let directory = try WatchedDocument<PublisherFile>(file: file, time: time, logger: logger)
         let publisher = try eventPublisher()
         let events = EventPublisher(
             to: setup.names.events,

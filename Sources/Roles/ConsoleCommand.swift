@@ -25,7 +25,7 @@ package enum ConsoleCommand: Command {
             patience: .seconds(120)
         )
         guard let file = setup.configuration.operators else { throw CommandContext.missing(.operators) }
-        let operators = try OperatorDirectory(file: file, time: process.time, logger: process.logger)
+        let operators = try WatchedDocument<OperatorFile>(file: file, time: process.time, logger: process.logger)
         // The schema is not checked, because a console that does not start without the database could not report that
         // the database is unavailable.
         return await serve(process, operators, untilInputEnds: call.words.has(Option.untilStdinEnds.name))
@@ -33,7 +33,7 @@ package enum ConsoleCommand: Command {
 
     private static func serve(
         _ process: RoleProcess,
-        _ operators: OperatorDirectory,
+        _ operators: WatchedDocument<OperatorFile>,
         untilInputEnds: Bool
     ) async -> ExitCode {
         let configuration = process.setup.configuration

@@ -82,7 +82,7 @@ struct ConsoleFixture: Sendable {
         var surroundings = OperatorConsole.Surroundings(
             context,
             board: board,
-            operators: try OperatorDirectory(file: file.path, time: time, logger: logger),
+            operators: try WatchedDocument<OperatorFile>(file: file.path, time: time, logger: logger),
             time: time,
             log: (logger, metrics)
         )

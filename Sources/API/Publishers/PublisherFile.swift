@@ -1,12 +1,17 @@
 package import BellhopJSON
 import BellhopRules
 import Cryptography
-import ServiceRuntime
+package import Settings
 
 /// All publishers with a token, from the file of `BELLHOP_PUBLISHERS`.
-package struct PublisherFile: Sendable, Equatable {
+package struct PublisherFile: WatchedFile, Equatable {
+    package static let name = "publishers"
+    package static let setting = Setting.publishers
+
     package let accounts: [PublisherAccount]
     private let byHash: [[UInt8]: PublisherAccount]
+
+    package var count: Int { accounts.count }
 
     package init(_ accounts: [PublisherAccount] = []) {
         self.accounts = accounts
@@ -58,19 +63,6 @@ package struct PublisherFile: Sendable, Equatable {
             reading.report(JSONPointer.root.key("publishers"), "expected at most \(most) publishers")
         }
         return reading.result(PublisherFile(accounts))
-    }
-
-    /// Reads the file.
-    ///
-    /// An unreadable file is a fault as well.
-    package static func read(file: String) -> Result<PublisherFile, DocumentFaults> {
-        switch SmallFile.read(file, atMost: longestFile) {
-        case .success(let bytes): read(bytes, file: file)
-        case .failure(let problem):
-            .failure(
-                DocumentFaults(unreadable: file, "the file of publishers \(problem.text): check BELLHOP_PUBLISHERS")
-            )
-        }
     }
 
     package static let longestFile = 1 << 18

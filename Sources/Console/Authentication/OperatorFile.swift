@@ -1,10 +1,15 @@
 package import BellhopJSON
 import Cryptography
-import ServiceRuntime
+package import Settings
 
 /// All operators who may sign in, from the file of `BELLHOP_OPERATORS`.
-package struct OperatorFile: Sendable, Equatable {
+package struct OperatorFile: WatchedFile, Equatable {
+    package static let name = "operators"
+    package static let setting = Setting.operators
+
     package let operators: [Operator]
+
+    package var count: Int { operators.count }
 
     package init(_ operators: [Operator]) {
         self.operators = operators
@@ -57,18 +62,7 @@ package struct OperatorFile: Sendable, Equatable {
         return reading.result(OperatorFile(operators))
     }
 
-    /// Reads the file.
-    ///
-    /// An unreadable file is a fault as well.
-    package static func read(file: String) -> Result<OperatorFile, DocumentFaults> {
-        switch SmallFile.read(file, atMost: longestFile) {
-        case .success(let bytes): read(bytes, file: file)
-        case .failure(let problem):
-            .failure(DocumentFaults(unreadable: file, "the file of operators \(problem.text): check BELLHOP_OPERATORS"))
-        }
-    }
-
-    static let longestFile = 1 << 18
+    package static let longestFile = 1 << 18
     private static let most = 500
 }
 

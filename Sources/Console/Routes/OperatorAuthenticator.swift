@@ -2,10 +2,11 @@ import BellhopJSON
 import Cryptography
 import HTTPServer
 import ServiceRuntime
+import Settings
 
 /// Signs operators in and out, and finds the session of each call.
 struct OperatorAuthenticator: Sendable {
-    let operators: OperatorDirectory
+    let operators: WatchedDocument<OperatorFile>
     let sessions: SessionTable
     let cookie: ConsoleCookie
     /// The origin under which browsers reach the console, or `nil` if it is the address on which it listens.

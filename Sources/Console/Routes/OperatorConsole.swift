@@ -2,7 +2,7 @@ import BellhopJSON
 package import HTTPServer
 package import Operations
 package import ServiceRuntime
-import Settings
+package import Settings
 
 /// The operators' console: pages, and the operations behind them, for signed-in operators.
 package struct OperatorConsole: Sendable {
@@ -11,7 +11,7 @@ package struct OperatorConsole: Sendable {
         /// The configuration and the connections for operations.
         package let context: OperationsContext
         package let board: StatusCache
-        package let operators: OperatorDirectory
+        package let operators: WatchedDocument<OperatorFile>
         package let time: any TimeSource
         package var origin: WebOrigin?
         /// Proxies whose statement about a caller's address is trusted.
@@ -22,7 +22,7 @@ package struct OperatorConsole: Sendable {
         package init(
             _ context: OperationsContext,
             board: StatusCache,
-            operators: OperatorDirectory,
+            operators: WatchedDocument<OperatorFile>,
             time: any TimeSource,
             log: (logger: Logger, metrics: MetricsRegistry)
         ) {

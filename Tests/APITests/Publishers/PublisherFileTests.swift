@@ -2,6 +2,7 @@ import BellhopRules
 import Cryptography
 import Foundation
 import ServiceRuntime
+import Settings
 import TestSupport
 import Testing
 
@@ -77,7 +78,7 @@ struct PublisherFileTests {
         try write(PublisherFile([shop]).text)
         let time = ManualSteadyTime()
         let log = CapturedLog()
-        let directory = try PublisherDirectory(
+        let directory = try WatchedDocument<PublisherFile>(
             file: path,
             time: time,
             logger: Logger(label: "test", level: .info, sink: log)
