@@ -5,7 +5,7 @@ import ServiceRuntime
 import Store
 
 /// The verbs of `bellhop fanouts`.
-enum FanoutVerb: String, CaseIterable, Sendable {
+enum FanoutVerb: String, CommandVerb, Sendable {
     case list
     case show
     case listUsers = "list-users"
@@ -102,7 +102,7 @@ enum FanoutsCommand: Command {
     }
 
     static func run(_ call: Call) async throws -> ExitCode {
-        let verb = try verb(call.words)
+        let verb = try call.words.verb(usually: FanoutVerb.list)
         return try await call.withOperations("\(name) \(verb.rawValue)") { context in
             let session = FanoutSession(call: call, verb: verb, operations: FanoutOperations(context))
             return switch verb {
@@ -115,17 +115,5 @@ enum FanoutsCommand: Command {
             case .cancel: try await session.perform(.cancel)
             }
         }
-    }
-
-    private static func verb(_ words: Words) throws(CommandFailure) -> FanoutVerb {
-        let name = words.operands.first ?? FanoutVerb.list.rawValue
-        guard let verb = FanoutVerb(rawValue: name) else {
-            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: FanoutVerb.allCases.map(\.rawValue)))
-        }
-        // An option that the verb would ignore is an error, since it may be a costly mistake.
-        if let stray = words.given.subtracting(verb.options).min() {
-            throw words.misuse("\(name) has no option --\(stray)")
-        }
-        return verb
     }
 }

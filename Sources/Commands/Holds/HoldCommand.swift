@@ -6,7 +6,7 @@ import ServiceRuntime
 import Store
 
 /// The verbs of `bellhop hold`.
-enum HoldVerb: String, CaseIterable, Sendable {
+enum HoldVerb: String, CommandVerb, Sendable {
     case list
     case add
     case release
@@ -80,7 +80,7 @@ enum HoldCommand: Command {
     }
 
     static func run(_ call: Call) async throws -> ExitCode {
-        let verb = try verb(call.words)
+        let verb = try call.words.verb(usually: HoldVerb.list)
         return try await call.withOperations("\(name) \(verb.rawValue)") { context in
             let session = HoldSession(call: call, operations: HoldOperations(context))
             return switch verb {
@@ -90,17 +90,5 @@ enum HoldCommand: Command {
             case .discard: try await session.discard()
             }
         }
-    }
-
-    private static func verb(_ words: Words) throws(CommandFailure) -> HoldVerb {
-        let name = words.operands.first ?? HoldVerb.list.rawValue
-        guard let verb = HoldVerb(rawValue: name) else {
-            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: HoldVerb.allCases.map(\.rawValue)))
-        }
-        // An option that the verb would ignore is an error, since it may be a costly mistake.
-        if let stray = words.given.subtracting(verb.options).min() {
-            throw words.misuse("\(name) has no option --\(stray)")
-        }
-        return verb
     }
 }

@@ -5,7 +5,7 @@ import ServiceRuntime
 import Store
 
 /// The verbs of `bellhop retries`.
-enum RetryVerb: String, CaseIterable, Sendable {
+enum RetryVerb: String, CommandVerb, Sendable {
     case list
     case bringForward = "bring-forward"
 
@@ -62,7 +62,7 @@ enum RetriesCommand: Command {
     }
 
     static func run(_ call: Call) async throws -> ExitCode {
-        let verb = try verb(call.words)
+        let verb = try call.words.verb(usually: RetryVerb.list)
         return try await call.withOperations("\(name) \(verb.rawValue)") { context in
             let operations = RetryOperations(context)
             return switch verb {
@@ -105,16 +105,5 @@ enum RetriesCommand: Command {
             lines: ["Brought \(done.deliveries.of("retry", "retries")) forward; they are sent at 200 users per second."]
         )
         return .done
-    }
-
-    private static func verb(_ words: Words) throws(CommandFailure) -> RetryVerb {
-        let name = words.operands.first ?? RetryVerb.list.rawValue
-        guard let verb = RetryVerb(rawValue: name) else {
-            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: RetryVerb.allCases.map(\.rawValue)))
-        }
-        if let stray = words.given.subtracting(verb.options).min() {
-            throw words.misuse("\(name) has no option --\(stray)")
-        }
-        return verb
     }
 }
