@@ -2,7 +2,7 @@
 ///
 /// The app stores the state and applies events. An event without a transition from the current state is rejected and
 /// changes nothing. `docs/client-kit.md` shows the transitions.
-public enum PermissionState: String, CaseIterable, Hashable, Sendable {
+public enum PermissionState: String, ClientStateMachine {
     /// The user has not been asked.
     ///
     /// The app explains its notifications before the system asks.
@@ -72,14 +72,6 @@ public enum PermissionState: String, CaseIterable, Hashable, Sendable {
         case (.settingsRedirect, .keptDisabled): .denied
         default: nil
         }
-    }
-
-    /// Changes to the next state and returns whether there was one; the state is unchanged otherwise.
-    @discardableResult
-    public mutating func apply(_ event: Event) -> Bool {
-        guard let next = applying(event) else { return false }
-        self = next
-        return true
     }
 
     /// The value that the app sends to the server as `permission` of its subscription.

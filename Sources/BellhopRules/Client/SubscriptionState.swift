@@ -3,7 +3,7 @@
 /// Each subject has its own state machine, which begins at `noSafe`. The switch for all subjects has another one, which
 /// begins at `globalNotifications`. An event without a transition from the current state is rejected and changes
 /// nothing. `docs/client-kit.md` shows the transitions.
-public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
+public enum SubscriptionState: String, ClientStateMachine {
     /// There is no subject to subscribe to.
     case noSafe = "NoSafe"
     /// The first subject was added; the user has never been asked.
@@ -87,14 +87,6 @@ public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
         case .globalNotifications, .globalNotifOn, .iterateSafes, .globalNotifOff, .allUnsubscribed: globally(event)
         default: later(event)
         }
-    }
-
-    /// Changes to the next state and returns whether there was one; the state is unchanged otherwise.
-    @discardableResult
-    public mutating func apply(_ event: Event) -> Bool {
-        guard let next = applying(event) else { return false }
-        self = next
-        return true
     }
 
     /// The role of the subscription on the server; `nil` if there is none.
