@@ -113,42 +113,34 @@ settle_api() {
     export_line BELLHOP_API_URL "http://$BELLHOP_API_LISTEN"
 }
 
-# Sets up the console, with a token for an operator called admin, which is made once. If the caller has a file of
-# operators, only these can sign in.
+# Sets up the console, with a token for an operator called admin.
 settle_console() {
-    local operators=$data/operators.json token
-    if [[ -z ${BELLHOP_OPERATORS:-} || $BELLHOP_OPERATORS == "$operators" ]]; then
-        if [[ ! -s $operators || -z ${BELLHOP_CONSOLE_TOKEN:-} ]]; then
-            rm -f "$operators"
-            token=$("$bellhop" keys operator --name admin --set "$operators" --json | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
-            [[ -n $token ]] || die "making a token for the console failed; see the line above"
-            export_line BELLHOP_CONSOLE_TOKEN "$token"
-        fi
-    else
-        operators=$BELLHOP_OPERATORS
-        drop_line BELLHOP_CONSOLE_TOKEN
-    fi
-    export_line BELLHOP_OPERATORS "$operators"
+    settle_token BELLHOP_OPERATORS BELLHOP_CONSOLE_TOKEN "$data/operators.json" operator --name admin
     settle_listen CONSOLE
 }
 
-# Sets up a publisher of the app drop, whose token is made once. If the caller has a file of publishers, only these can
-# publish by HTTP.
+# Sets up a publisher of the app drop, so that programs can publish by HTTP.
 settle_publishers() {
-    local publishers=$data/publishers.json token
-    if [[ -z ${BELLHOP_PUBLISHERS:-} || $BELLHOP_PUBLISHERS == "$publishers" ]]; then
-        if [[ ! -s $publishers || -z ${BELLHOP_PUBLISHER_TOKEN:-} ]]; then
-            rm -f "$publishers"
-            token=$("$bellhop" keys publisher --name sample --app drop --set "$publishers" --json \
-                | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
-            [[ -n $token ]] || die "making a token for a publisher failed; see the line above"
-            export_line BELLHOP_PUBLISHER_TOKEN "$token"
+    settle_token BELLHOP_PUBLISHERS BELLHOP_PUBLISHER_TOKEN "$data/publishers.json" publisher --name sample --app drop
+}
+
+# settle_token FILE_SETTING TOKEN_SETTING FILE ARGUMENT…: exports a file of token hashes, and the token that
+# 'bellhop keys ARGUMENT…' has written to it once. If the caller has another file, only the tokens of that one are valid.
+settle_token() {
+    local file_setting=$1 token_setting=$2 file=$3 token
+    shift 3
+    if [[ -z ${!file_setting:-} || ${!file_setting} == "$file" ]]; then
+        if [[ ! -s $file || -z ${!token_setting:-} ]]; then
+            rm -f "$file"
+            token=$("$bellhop" keys "$@" --set "$file" --json | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
+            [[ -n $token ]] || die "making a token of $1 failed; see the line above"
+            export_line "$token_setting" "$token"
         fi
     else
-        publishers=$BELLHOP_PUBLISHERS
-        drop_line BELLHOP_PUBLISHER_TOKEN
+        file=${!file_setting}
+        drop_line "$token_setting"
     fi
-    export_line BELLHOP_PUBLISHERS "$publishers"
+    export_line "$file_setting" "$file"
 }
 
 metrics_from_to() {
