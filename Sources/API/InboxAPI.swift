@@ -101,7 +101,7 @@ package struct InboxAPI: Sendable {
 
     private func addressLimit(_ request: HTTPRequest) -> HTTPResponse? {
         proxyWatch.look(at: request)
-        // Many publishers share an address with others, and have a limit of their own.
+        // Many publishers share an address with others, and have a separate limit.
         guard !events.isFromPublisher(request) else { return nil }
         let peer = request.caller(behind: admission.proxies)
         return peer.flatMap { addresses?.wait(for: $0, at: tools.time.steady()) }.map { APIError.tooMany($0).response }

@@ -285,7 +285,7 @@ private struct Files {
 
     var publishersInWords: String {
         guard let publishers else {
-            return "none configured (\(Setting.publishers.environmentName)); nobody publishes by HTTP"
+            return "none configured (\(Setting.publishers.environmentName)); no publishing by HTTP"
         }
         let names = publishers.accounts.map { "\($0.name) (\($0.app))" }.joined(separator: ", ")
         return names.isEmpty ? "the file names none" : names

@@ -100,7 +100,7 @@ struct RunningAPITests {
                 let app = try #require(AppID(validating: "drop"))
                 let user = try #require(UserID(validating: "ada"))
                 let book = ListenerStore(pool: servers.pool, namespace: servers.namespace)
-                try await eventually("it says that it listens") { try await book.isHeard() }
+                try await eventually("it reports that it listens") { try await book.isHeard() }
                 try await book.announce([UserHash(UserKey(app: app, user: user))])
                 try await eventually("it is told") { text().contains(id) }
                 let ending = await api.end()

@@ -77,7 +77,7 @@ private struct NamedEvent {
 
     /// Returns the event.
     ///
-    /// A missing app is the catalogue's. A missing audience is the one that the catalogue derives, else the user or, if
+    /// A missing app is the catalogue's. A missing audience is the catalogue's, else the user or, if
     /// the user's file has a follow, a topic.
     func event(
         _ catalogs: CatalogSet,

@@ -90,7 +90,7 @@ package struct BellhopConfiguration: Sendable {
     package let operators: String?
     /// A file with the publishers that may send events by HTTP.
     ///
-    /// Default: none, and nobody may.
+    /// Default: none, so that no program may publish by HTTP.
     package let publishers: String?
     /// The retry tiers, in increasing order.
     ///

@@ -183,7 +183,7 @@ extension BrowserTests {
                         "__seen.authorizations.filter((one) => one !== arguments[0]).length",
                         .string("Bearer \(ended)")
                     )
-                    #expect(strange == 0, "nobody's token is sent")
+                    #expect(strange == 0, "no token is sent")
                     try await stage.ask("(inbox.token = arguments[0]) && true", .string(try stage.api.token("ada")))
                     try await stage.until("inbox.status === 'ready' && inbox.model.isLoaded")
                 }

@@ -149,7 +149,7 @@ struct DecideTests {
         #expect(try report(try await decide(event: topic, "--json")).push == nil)
     }
 
-    @Test("an event without an audience has the one that the catalogue derives, and is rejected without its value")
+    @Test("an event without an audience has the audience of the catalogue, and is rejected without its value")
     func derived() async throws {
         let catalog = """
             {app: "venues", language: "en", timezone: "UTC", audience: {topic: "venue:{venueId}"},

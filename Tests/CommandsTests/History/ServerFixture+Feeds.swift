@@ -11,7 +11,7 @@ extension ServerFixture {
         let text = #"{"app":"drop","eventType":"\#(type)","# + body.dropFirst()
         let envelope = InboundEnvelope(body: Array(text.utf8), source: .elsewhere)
         guard case .feed(let update) = try SubmissionParser(catalogs).parse(envelope).get() else {
-            Issue.record("\(type) is no feed message")
+            Issue.record("\(type) is not a feed message")
             return
         }
         let entry = FeedEntry(update: update, arrival: SystemTime().timestamp)

@@ -32,7 +32,7 @@ struct RetriesCommandTests {
         _ = try await servers.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
     }
 
-    @Test("waiting retries are listed and brought forward with an audit entry, and none is an answer of its own")
+    @Test("waiting retries are listed and brought forward with an audit entry, and an empty list has a separate answer")
     func life() async throws {
         try await Self.with { prompt, servers in
             let nothing = await prompt.run("retries")

@@ -30,7 +30,7 @@ extension ConsoleBrowserTests {
         private static func fill(_ stage: ConsoleStage) async throws {
             let person = try await stage.console.signIn()
             let replay = JSONObject([("options", ["reason": "invalid-field", "rate": "1"])])
-            _ = try await stage.console.act("replay", replay, as: person, because: "they mended their clock")
+            _ = try await stage.console.act("replay", replay, as: person, because: "they corrected their clock")
             let hold: JSONValue = ["options": ["app": "drop", "type": "promotional"], "because": "the wrong campaign"]
             _ = try await stage.console.call("POST", "/api/acts/hold-add", hold, as: person)
             var report = Heartbeat(

@@ -50,7 +50,7 @@ extension ConsoleBrowserTests {
                 try await stage.press("Dry run")
                 try await stage.until("$('dialog .deed')?.textContent.includes('nothing was changed')")
                 let deed = try await stage.texts("dialog .deed").first ?? ""
-                #expect(deed.hasPrefix("If you replayed "), "what would become of each the table below says")
+                #expect(deed.hasPrefix("If you replayed "), "the table below has the outcome of each")
                 try await stage.expectQuiet()
             }
         }
@@ -302,7 +302,7 @@ extension ConsoleBrowserTests {
                 try await stage.browser.press([.enter])
                 try await stage.until("$$('.item').length === 14")
                 try await stage.browser.type("jx")
-                try await stage.until("$('.lead b')?.textContent === '1 chosen'", "at once, without a request")
+                try await stage.until("$('.lead b')?.textContent === '1 chosen'", "immediately, without a request")
                 try await stage.browser.type("?")
                 try await stage.until("$('dialog[open] h2')?.textContent === 'Keyboard'")
                 try await stage.browser.press([.escape])
@@ -312,7 +312,7 @@ extension ConsoleBrowserTests {
                 #expect(search == true)
                 try await stage.browser.type("jg nothing?")
                 let written = try await stage.ask("$('[data-search]').value")
-                #expect(written == "jg nothing?", "keys that are written are no orders")
+                #expect(written == "jg nothing?", "typed letters are not shortcuts")
                 try await stage.expectQuiet()
             }
         }

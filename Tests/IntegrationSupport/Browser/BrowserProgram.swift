@@ -101,7 +101,7 @@ package actor BrowserProgram {
         )
         self.lifeline = lifeline
         var words = ""
-        try await eventually("chromedriver says what has become of it") {
+        try await eventually("chromedriver reports its port") {
             words = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             return words.contains(/started successfully on port [0-9]+\.|port not available/)
         }

@@ -112,7 +112,7 @@ struct PadelAcceptanceTests {
         }
     }
 
-    @Test("a poll reminder without an audience is a dead letter and reaches nobody")
+    @Test("a poll reminder without an audience is a dead letter and reaches no user")
     func pollWithoutAudience() async throws {
         try await ProviderPeer.run(app: "padel", over: .apns) { peer in
             try await peer.feed("anna", #""locale":"sv""#)

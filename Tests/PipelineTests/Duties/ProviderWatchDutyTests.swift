@@ -92,7 +92,7 @@ struct ProviderWatchDutyTests {
         }
     }
 
-    @Test("a scheduler beside an older one measures, and neither logs nor moves retries")
+    @Test("a scheduler that is not the oldest measures, and neither logs nor moves retries")
     func second() async throws {
         try await ServerFixture.withSchema { servers in
             try await servers.addRetry("a", through: "fcm", dueIn: 900)

@@ -60,7 +60,7 @@ struct OutboxFixture: Sendable {
 
     /// Writes from four writers until each of them has committed its part of `count` events.
     ///
-    /// Each writer has keys of its own, and one key belongs to all of them. Every seventh transaction is rolled back.
+    /// Each writer has separate keys, and one key belongs to all of them. Every seventh transaction is rolled back.
     func write(_ count: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<4 { group.addTask { try await self.write(count / 4, as: writer) } }

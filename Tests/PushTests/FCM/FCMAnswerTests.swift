@@ -67,7 +67,7 @@ struct FCMAnswerTests {
         Row("200 with more behind the object", 200, #"{"name":"p/m/1"} x"#, .delivered(providerMessageID: nil)),
         Row("200 without a name", 200, "{}", .delivered(providerMessageID: nil)),
         Row("200 with an empty name", 200, #"{"name":""}"#, .delivered(providerMessageID: nil)),
-        Row("200 with a name that is no text", 200, #"{"name":7}"#, .delivered(providerMessageID: nil)),
+        Row("200 with a name that is not a text", 200, #"{"name":7}"#, .delivered(providerMessageID: nil)),
         Row(
             "200 with a name that no table could hold",
             200,
@@ -77,7 +77,7 @@ struct FCMAnswerTests {
         Row("200 with nothing", 200, "", .delivered(providerMessageID: nil)),
         Row("200 cut short", 200, #"{"name":"projects/p"#, .delivered(providerMessageID: nil)),
         Row("204", 204, "", .delivered(providerMessageID: nil)),
-        Row("200 with a page of somebody else", 200, Row.page, .configError(.unexpectedAnswer, scope: .provider)),
+        Row("200 with a page of another server", 200, Row.page, .configError(.unexpectedAnswer, scope: .provider)),
     ]
 
     static let refused: [AnswerRow] = [
@@ -209,7 +209,7 @@ struct FCMAnswerTests {
             .configError(.permissionDenied, scope: .provider)
         ),
         Row("403 with a page", 403, Row.page, .configError(.permissionDenied, scope: .provider)),
-        Row("409, which nobody documents", 409, "", .payloadError(.unexpectedStatus)),
+        Row("409, which is not documented", 409, "", .payloadError(.unexpectedStatus)),
         Row(
             "409 UNSPECIFIED_ERROR",
             409,

@@ -108,7 +108,7 @@ struct UserNumbersTests {
                 [#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#]
             )
             let book = ErasureStore(pool: servers.pool)
-            try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
+            try await eventually("it is erased again") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             let nobody = try await Self.person(servers).key
             #expect(nobody.number == nil)
             func record(_ id: String, _ sentAt: String) async throws -> [RecordOutcome] {

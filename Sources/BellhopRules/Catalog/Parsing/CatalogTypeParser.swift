@@ -11,7 +11,7 @@ struct CatalogTypeParser {
         let apple: AppleOptions
         let clientNames: ClientNames
         let badgePlatforms: Set<DevicePlatform>
-        /// Whether types set the badge unless they say otherwise.
+        /// Whether types without their own value set the badge.
         let hasBadge: Bool
     }
 
