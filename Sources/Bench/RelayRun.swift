@@ -15,10 +15,11 @@ struct RelayRun: Sendable {
         try await testbed.outbox.create()
         let url = try testbed.outboxURL()
         let children = try (1...relays).map { number in
+            // A relay needs no providers, and no stub has written their file.
             try testbed.start(
                 [RelayCommand.name],
                 log: "relay\(number)",
-                with: [Setting.relayURL.environmentName: url]
+                with: [Setting.relayURL.environmentName: url, Setting.providers.environmentName: nil]
             )
         }
         // One row proves that the relays have their connections.

@@ -93,6 +93,20 @@ struct BenchCommandTests {
     }
 
     @Test(
+        "two relays move every row of an outbox to the broker once",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func relay() async throws {
+        let report = try await Self.report(["relay", "--events", "500", "--workers", "2"])
+        #expect(report["workload"] as? String == "relay")
+        // A first row proves that the relays are connected.
+        #expect(report["messages"] as? Int == 501)
+        for figure in ["rowsPerSecond", "seconds", "peakBytes"] {
+            #expect((report[figure] as? Double ?? 0) > 0, "\(figure)")
+        }
+    }
+
+    @Test(
         "an invalid option is a usage error that names it",
         arguments: [
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
