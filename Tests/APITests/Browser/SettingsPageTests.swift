@@ -195,6 +195,23 @@ extension BrowserTests {
             }
         }
 
+        @Test("an answer that redraws the page does not close a dialog that the user is reading")
+        func dialogStays() async throws {
+            try await InboxStage.with { stage in
+                try await stage.prepared(by: Self.subscribing) {
+                    try await stage.open()
+                    try await stage.openSettings()
+                    try await stage.click("[name=device]")
+                    try await stage.until("$('dialog')?.open")
+                    _ = try await stage.api.call("PATCH", "/api/preferences", #"{"enabled": false}"#)
+                    try await stage.ask("(inbox.onReturn(), true)")
+                    try await stage.until("$('[name=master]').checked === false", "the page is drawn again")
+                    let isOpen = try await stage.ask("$('dialog')?.matches(':modal')")
+                    #expect(isOpen == true)
+                }
+            }
+        }
+
         @Test("the page explains push before the browser asks, registers the browser, and can end the registration")
         func push() async throws {
             try await InboxStage.with { stage in

@@ -53,7 +53,9 @@ class SettingsView {
     ].filter(Boolean);
     this.fillKinds(catalog, preferences);
     this.fillHours(page.quietHours, preferences.quietHours);
-    this.node.replaceChildren(...sections);
+    // An open dialog stays: an answer that arrives meanwhile must not close it.
+    for (const node of [...this.node.children]) if (node.localName !== "dialog") node.remove();
+    this.node.prepend(...sections);
     this.dim();
     this.showDevice();
   }
