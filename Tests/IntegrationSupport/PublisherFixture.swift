@@ -57,7 +57,13 @@ package struct PublisherFixture: Sendable {
     }
 
     package static let publish = Statement("SELECT bellhop_publish($1::jsonb, $2)")
-    package static let everything = OutboxStore.Request(rows: 1_000, bytes: 4 << 20)
+    package static let everything = request(rows: 1_000, bytes: 4 << 20)
+
+    /// Requests rows of all slots from the first one on.
+    package static func request(after floor: Int64 = 0, rows: Int, bytes: Int) -> OutboxStore.Request {
+        let floors = (0..<OutboxSchema.slots).map { slot in (slot, floor) }
+        return OutboxStore.Request(floors: Dictionary(uniqueKeysWithValues: floors), rows: rows, bytes: bytes)
+    }
 
     /// Returns the events that wait in the outbox, in the order of their ids.
     package func waiting() async throws -> [String] {

@@ -55,9 +55,13 @@ package final class OutboxRelay: Service {
         var pace = RelayPace()
         /// Confirmed rows whose deletion has failed so far.
         var confirmed: [Int64] = []
-        /// The id up to which every row of the share is done, and the time since which this is known.
-        var floor: Int64 = 0
-        var floorSince: Instant?
+        /// For each slot that was read, the id up to which its rows are done.
+        var floors: [Int: Int64] = [:]
+        /// Rows below the floors that wait for their turn.
+        var strays: [Int64] = []
+        /// The time of the latest search for such rows, and the pause after it.
+        var searchedAt: Instant?
+        var searchPause = OutboxRelay.searching
         /// For each slot in use, how often it was skipped in a row.
         var skipped: [Int: Int] = [:]
     }
@@ -68,7 +72,7 @@ package final class OutboxRelay: Service {
         case nothing
         /// Rows may wait in slots that are in use.
         case busy
-        /// The broker did not confirm every message.
+        /// The broker did not confirm every message, and may be unavailable.
         case unconfirmed
     }
 
@@ -84,8 +88,10 @@ package final class OutboxRelay: Service {
     private static let interval = Duration.seconds(1)
     /// The time after which the relays divide the slots again.
     private static let sharing = Duration.seconds(1)
-    /// The time after which a relay reads from the first row again.
-    private static let rereading = Duration.seconds(60)
+    /// The time after which a relay searches for rows below the floors again.
+    private static let searching = Duration.seconds(60)
+    /// The number of such rows that one search returns.
+    private static let mostStrays = 1_000
     /// The pause before slots in use are tried again.
     private static let busyPause = Duration.milliseconds(50)
     /// The number of times that a slot in use is skipped before the relay waits for it.
@@ -153,21 +159,40 @@ package final class OutboxRelay: Service {
         try await context.outbox.delete(progress.confirmed)
         progress.confirmed = []
         guard let share = try await share(&progress) else { return .nothing }
-        var request = OutboxStore.Request(rows: progress.pace.rows, bytes: RelayPace.bytes)
-        request.without = progress.pace.aside(at: context.time.now())
+        try await search(&progress)
         metrics.setAside(progress.pace.asideCount)
-        request.floor = floor(&progress)
-        guard var batch = try await context.outbox.rows(share, request) else {
+        var request = OutboxStore.Request(floors: progress.floors, rows: progress.pace.rows, bytes: RelayPace.bytes)
+        request.again = Array(progress.strays.prefix(request.rows))
+        request.without = progress.pace.aside(at: context.time.now())
+        if let batch = try await insist(share, &progress, request) {
+            return try await handle(batch, &progress, until: drain)
+        }
+        guard let batch = try await context.outbox.rows(share, request) else {
             // The session is new, and its slots may have another owner by now.
             progress.share = nil
+            progress.floors = [:]
             return .busy
         }
-        if batch.rows.isEmpty { batch.rows = try await insist(share, &progress, batch, request) }
-        progress.skipped = progress.skipped.filter { batch.busySlots.contains($0.key) }
-        guard !batch.rows.isEmpty else { return batch.busySlots.isEmpty ? .nothing : .busy }
-        let isWhole = try await publish(batch.rows, &progress, until: drain)
-        if isWhole, batch.busySlots.isEmpty, request.without.isEmpty { progress.floor = batch.rows.last?.id ?? 0 }
-        return isWhole ? .moved : .unconfirmed
+        let found = Set(batch.rows.map(\.id))
+        progress.strays.removeFirst(request.again.count)
+        progress.strays.insert(contentsOf: request.again.filter(found.contains), at: 0)
+        return try await handle(batch, &progress, until: drain)
+    }
+
+    private func handle(
+        _ batch: OutboxStore.Batch,
+        _ progress: inout Progress,
+        until drain: DrainSignal
+    ) async throws(StoreError) -> Turn {
+        for slot in batch.busySlots { progress.skipped[slot, default: 0] += 1 }
+        for slot in batch.readSlots + (batch.unknown?.slots ?? []) { progress.skipped[slot] = nil }
+        if let unknown = batch.unknown {
+            let floor = try await context.outbox.floor(of: unknown)
+            for slot in unknown.slots { progress.floors[slot] = floor }
+        }
+        guard batch.rows.isEmpty else { return try await publish(batch, &progress, until: drain) }
+        if batch.unknown != nil { return .moved }
+        return batch.busySlots.isEmpty ? .nothing : .busy
     }
 
     /// Returns the slots of this relay; `nil` if other relays own all of them.
@@ -178,7 +203,8 @@ package final class OutboxRelay: Service {
             let share = try await context.outbox.takeShare()
             if share != progress.share {
                 context.logger.info("slots of the outbox taken", ["slots": .integer(share.slots.count)])
-                progress.floorSince = nil
+                progress.floors = progress.floors.filter { share.slots.contains($0.key) }
+                progress.skipped = progress.skipped.filter { share.slots.contains($0.key) }
             }
             progress.share = share
             progress.sharedAt = now
@@ -186,75 +212,102 @@ package final class OutboxRelay: Service {
         return progress.share.flatMap { $0.slots.isEmpty ? nil : $0 }
     }
 
-    /// Returns the id after which rows are read.
-    ///
-    /// It saves the server from reading the entries of deleted rows, which remain until they are vacuumed. Rows are
-    /// read from the beginning once per minute, for rows that were written without the table's trigger.
-    private func floor(_ progress: inout Progress) -> Int64 {
-        let now = context.time.now()
-        let isFresh = progress.floorSince.map { now - $0 < Self.rereading && now >= $0 } ?? false
-        if !isFresh {
-            progress.floor = 0
-            progress.floorSince = now
+    /// Searches for rows below the floors: rows that were set aside, and rows that were written without the table's
+    /// trigger.
+    private func search(_ progress: inout Progress) async throws(StoreError) {
+        let start = context.time.now()
+        let before = progress.searchedAt ?? start
+        guard start < before || start - before >= progress.searchPause else {
+            progress.searchedAt = before
+            return
         }
-        return progress.floor
+        let aside = progress.pace.aside(at: start)
+        progress.strays = try await context.outbox.strays(
+            below: progress.floors,
+            without: aside,
+            limit: Self.mostStrays
+        )
+        if progress.strays.count < Self.mostStrays {
+            progress.pace.forget(progress.pace.rested(at: start).subtracting(progress.strays))
+        }
+        let end = context.time.now()
+        progress.searchedAt = end
+        // A search that takes long, because the remains of many deleted rows cannot be vacuumed, is made less often.
+        progress.searchPause = max(Self.searching, (end - start) * 20)
     }
 
-    /// Waits for one of the slots that were in use several times in a row.
+    /// Waits for the slot that was in use most often in a row; returns its rows.
     private func insist(
         _ share: OutboxStore.Share,
         _ progress: inout Progress,
-        _ batch: OutboxStore.Batch,
         _ request: OutboxStore.Request
-    ) async throws(StoreError) -> [OutboxStore.Row] {
-        for slot in batch.busySlots { progress.skipped[slot, default: 0] += 1 }
-        guard let slot = progress.skipped.max(by: { $0.value < $1.value }), slot.value > Self.patience else {
-            return []
+    ) async throws(StoreError) -> OutboxStore.Batch? {
+        guard let slot = progress.skipped.max(by: { $0.value < $1.value }), slot.value >= Self.patience else {
+            return nil
         }
         progress.skipped[slot.key] = 0
         var request = request
-        request.floor = 0
-        return try await context.outbox.rows(insisting: slot.key, share, request) ?? []
+        request.again = []
+        let batch = try await context.outbox.rows(insisting: slot.key, share, request)
+        return batch.flatMap { $0.rows.isEmpty && $0.unknown == nil ? nil : $0 }
     }
 
-    /// Publishes rows and deletes the confirmed ones; returns whether all were.
+    /// Publishes rows and deletes the confirmed ones.
     private func publish(
-        _ rows: [OutboxStore.Row],
+        _ batch: OutboxStore.Batch,
         _ progress: inout Progress,
         until drain: DrainSignal
-    ) async throws(StoreError) -> Bool {
+    ) async throws(StoreError) -> Turn {
+        let rows = batch.rows
+        progress.pace.took(rows.count, bytes: rows.reduce(0) { $0 + $1.body.count })
         let messages = rows.map { EventMessage.make(unjudged: $0.body, to: context.exchange) }
         let outcomes = await confirm(messages, until: drain)
         progress.confirmed = zip(rows, outcomes).filter { $1 == .confirmed }.map(\.0.id)
         metrics.published(progress.confirmed.count)
-        let failed = zip(rows, outcomes).first { $1 != .confirmed }
-        if let failed {
-            note(failed.0.id, failed.1, of: rows.count, &progress)
+        var open = zip(rows, outcomes).filter { $1 != .confirmed }.map(\.0)
+        var turn = Turn.moved
+        if let failed = zip(rows, outcomes).first(where: { $1 != .confirmed }) {
+            let isSetAside = note(failed.0.id, failed.1, of: rows.count, &progress)
+            if isSetAside { open = [] } else { turn = .unconfirmed }
         } else {
-            progress.pace.succeed()
+            progress.pace.succeed(progress.confirmed)
         }
+        let done = Set(rows.map(\.id)).subtracting(open.map(\.id))
+        progress.strays.removeAll { done.contains($0) }
+        raiseFloors(&progress, batch, open: open)
         try await context.outbox.delete(progress.confirmed)
         progress.confirmed = []
-        return failed == nil
+        return turn
     }
 
-    private func note(_ row: Int64, _ outcome: PublishOutcome, of count: Int, _ progress: inout Progress) {
+    /// Raises the floors of the slots that were read, up to the last row or to the first one that is not done.
+    private func raiseFloors(_ progress: inout Progress, _ batch: OutboxStore.Batch, open: [OutboxStore.Row]) {
+        guard let last = batch.rows.last?.id else { return }
+        for slot in batch.readSlots {
+            let end = open.first { $0.slot == slot }.map { $0.id - 1 } ?? last
+            progress.floors[slot] = max(progress.floors[slot] ?? 0, end)
+        }
+    }
+
+    /// Notes the first failure of a batch; returns whether its row is set aside.
+    private func note(_ row: Int64, _ outcome: PublishOutcome, of count: Int, _ progress: inout Progress) -> Bool {
         context.logger.warning(
             "the broker did not confirm every event, publishing the others again",
             ["row": .integer(Int(clamping: row)), "outcome": .text("\(outcome)")]
         )
         let isConnected = context.publisher.isConnected && !context.publisher.isBlocked
         let now = context.time.now()
-        guard progress.pace.fail(row, outcome, isAlone: count == 1, isConnected: isConnected, at: now) != nil else {
-            return
+        guard progress.pace.fail(row, outcome, isAlone: count == 1, isConnected: isConnected, at: now) else {
+            return false
         }
         context.logger.error(
-            "the broker never accepts this event, setting its row aside for ten minutes",
+            "the broker does not accept this event, setting its row aside",
             [
                 "row": .integer(Int(clamping: row)), "outcome": .text("\(outcome)"),
                 "advice": .text("see whether the relay's log-in may publish this app's events, or delete the row"),
             ]
         )
+        return true
     }
 
     /// Publishes messages; a drain limits the time for which it waits for the confirms.

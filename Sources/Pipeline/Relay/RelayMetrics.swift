@@ -13,7 +13,7 @@ struct RelayMetrics: Sendable {
         )
         aside = registry.gauge(
             "bellhop_relay_rows_set_aside",
-            help: "Rows of the outbox that the broker never accepts, and that are left out for ten minutes."
+            help: "Rows of the outbox that the broker has refused, and that are tried again within ten minutes."
         )
     }
 
@@ -50,10 +50,12 @@ package struct OutboxLagDuty: Service {
 
     package func run(until drain: DrainSignal) async throws {
         await loop.run(until: drain) {
+            let start = ContinuousClock.now
             let lag = try await OutboxLag(of: pool)
             rows.set(Double(lag.rows))
             oldest.set(lag.oldestAge)
-            return .later
+            // A count that takes long, because the remains of many deleted rows cannot be vacuumed, is made less often.
+            return .after(max(loop.interval, start.duration(to: .now) * 20))
         }
     }
 }

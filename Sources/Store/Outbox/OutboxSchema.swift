@@ -2,6 +2,8 @@
 package enum OutboxSchema {
     /// The table that a relay empties.
     package static let table = "bellhop_outbox"
+    /// The sequence of the rows' ids.
+    package static let sequence = "bellhop_outbox_id_seq"
     /// The channel on which a commit wakes the relays.
     package static let channel = "bellhop_outbox"
     /// The number of slots into which keys are hashed.
@@ -91,9 +93,10 @@ package enum OutboxSchema {
 
         -- Rights. The owner of the table needs none of these. Replace the names with those of your log-ins.
         --
-        --   The relay reads and deletes rows, and listens (LISTEN requires no right):
+        --   The relay reads and deletes rows, reads the sequence, and listens (LISTEN requires no right):
         --     GRANT USAGE ON SCHEMA public TO bellhop_relay;
         --     GRANT SELECT, DELETE ON bellhop_outbox TO bellhop_relay;
+        --     GRANT SELECT ON SEQUENCE bellhop_outbox_id_seq TO bellhop_relay;
         --
         --   The application adds rows:
         --     GRANT INSERT, SELECT (id) ON bellhop_outbox TO application;

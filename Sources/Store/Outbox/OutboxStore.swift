@@ -9,6 +9,7 @@ package struct OutboxStore: Sendable {
     /// One row that was read.
     package struct Row: Sendable, Equatable {
         package let id: Int64
+        package let slot: Int
         /// The event's JSON.
         ///
         /// An event above the limit, which the table's trigger rejects, is cut. It stays too large.
@@ -19,8 +20,19 @@ package struct OutboxStore: Sendable {
     package struct Batch: Sendable {
         /// In the order of their ids.
         package var rows: [Row] = []
+        /// The slots whose rows were read.
+        package var readSlots: [Int] = []
         /// The slots that could not be read, because a transaction with an event in them is open.
         package var busySlots: [Int] = []
+        /// The slots without a floor.
+        package var unknown: UnknownSlots?
+    }
+
+    /// Slots that have not been read yet, at a time when no transaction with an event in them was open.
+    package struct UnknownSlots: Sendable, Equatable {
+        package let slots: [Int]
+        /// The last id that had been given out: later transactions have higher ids.
+        package let lastID: Int64
     }
 
     /// The slots that a session owns.
@@ -32,15 +44,21 @@ package struct OutboxStore: Sendable {
 
     /// The limits of a request for rows, and the rows that it leaves out.
     package struct Request: Sendable {
-        /// Rows up to this id are done.
-        package var floor: Int64 = 0
+        /// For each slot, the id up to which its rows are done.
+        ///
+        /// Slots without a floor are not read. The entries of deleted rows remain in the index until they are vacuumed,
+        /// and a floor saves the server from reading them while it locks the slots.
+        package var floors: [Int: Int64]
         package var rows: Int
         /// The limit of the bodies; the first row is returned in any case.
         package var bytes: Int
+        /// Rows below the floors that are read as well.
+        package var again: [Int64] = []
         /// Rows that are left out for now.
         package var without: [Int64] = []
 
-        package init(rows: Int, bytes: Int) {
+        package init(floors: [Int: Int64] = [:], rows: Int, bytes: Int) {
+            self.floors = floors
             self.rows = rows
             self.bytes = bytes
         }
@@ -60,7 +78,11 @@ package struct OutboxStore: Sendable {
         var options = PoolOptions(url: url)
         options.size = 1...1
         options.applicationName = "bellhop relay"
+        // Writers wait for a relay that reads their slots.
+        options.statementTimeout = .seconds(5)
         options.setUp = [
+            // The rows are read after the locks are taken, so their snapshot must be newer, too.
+            "SET default_transaction_isolation TO 'read committed'",
             // A lost deletion is repeated. The event is then published again under the same id.
             "SET synchronous_commit TO off",
             // Without these, the server would keep the locks of a relay whose host has died for hours.
@@ -119,12 +141,11 @@ package struct OutboxStore: Sendable {
             )
             guard !locked.isEmpty else { return nil }
             var batch = Batch()
-            var free: [Int64] = []
             for row in locked.indices {
-                let slot = try locked.integer(row, 0)
-                if try locked.boolean(row, 1) { free.append(slot) } else { batch.busySlots.append(Int(slot)) }
+                let slot = Int(try locked.integer(row, 0))
+                if try locked.boolean(row, 1) { batch.readSlots.append(slot) } else { batch.busySlots.append(slot) }
             }
-            batch.rows = try Self.read(connection, free, request)
+            try Self.read(connection, request, into: &batch)
             return batch
         }
     }
@@ -133,7 +154,7 @@ package struct OutboxStore: Sendable {
     /// at most 50 milliseconds, in which new ones wait as well.
     ///
     /// Returns `nil` if the session does not own the slot or the wait was too short.
-    package func rows(insisting slot: Int, _ share: Share, _ request: Request) async throws(StoreError) -> [Row]? {
+    package func rows(insisting slot: Int, _ share: Share, _ request: Request) async throws(StoreError) -> Batch? {
         do throws(StoreError) {
             return try await pool.transaction { [token] (connection) throws(StoreError) in
                 try connection.execute("SET LOCAL lock_timeout TO '50ms'")
@@ -142,10 +163,43 @@ package struct OutboxStore: Sendable {
                     [.text(token), Self.lockNumber(share.table), .integer(Int64(slot))]
                 )
                 guard !locked.isEmpty else { return nil }
-                return try Self.read(connection, [Int64(slot)], request)
+                var batch = Batch(readSlots: [slot])
+                try Self.read(connection, request, into: &batch)
+                return batch
             }
         } catch  where error.sqlState == .lockTimeout {
             return nil
+        }
+    }
+
+    /// Returns the floor of slots that have not been read yet.
+    ///
+    /// It may read all entries of deleted rows, and therefore locks nothing.
+    package func floor(of unknown: UnknownSlots) async throws(StoreError) -> Int64 {
+        let lowest = try await unlocked(Self.lowest, [.integerArray(unknown.slots.map(Int64.init))])
+        // A row above the last id may have been overtaken by one whose transaction is still open.
+        return lowest.isEmpty ? unknown.lastID : min(try lowest.integer(0, 0) - 1, unknown.lastID)
+    }
+
+    /// Returns the first rows below the floors, such as rows that were set aside or written without the table's
+    /// trigger.
+    ///
+    /// It may read all entries of deleted rows, and therefore locks nothing.
+    package func strays(below floors: [Int: Int64], without: [Int64], limit: Int) async throws(StoreError) -> [Int64] {
+        let found = try await unlocked(
+            Self.below,
+            [
+                .integer(floors.values.max() ?? 0), .integerArray((0..<OutboxSchema.slots).map { floors[$0] ?? 0 }),
+                .integerArray(without), .integer(Int64(limit)),
+            ]
+        )
+        return try found.map { (rows, row) throws(StoreError) in try rows.integer(row, 0) }
+    }
+
+    private func unlocked(_ statement: Statement, _ parameters: [Parameter]) async throws(StoreError) -> Rows {
+        try await pool.transaction { (connection) throws(StoreError) in
+            try connection.execute("SET LOCAL statement_timeout TO '60s'")
+            return try connection.run(statement, parameters)
         }
     }
 
@@ -155,21 +209,27 @@ package struct OutboxStore: Sendable {
         _ = try await pool.run(Self.deletion, [.integerArray(ids)])
     }
 
+    /// Reads the rows of the locked slots.
     private static func read(
         _ connection: PostgresConnection,
-        _ slots: [Int64],
-        _ request: Request
-    ) throws(StoreError) -> [Row] {
-        guard !slots.isEmpty else { return [] }
+        _ request: Request,
+        into batch: inout Batch
+    ) throws(StoreError) {
+        let unknown = batch.readSlots.filter { request.floors[$0] == nil }
+        if !unknown.isEmpty {
+            batch.unknown = UnknownSlots(slots: unknown, lastID: try connection.run(lastID).integer(0, 0))
+            batch.readSlots.removeAll { request.floors[$0] == nil }
+        }
+        guard let floor = batch.readSlots.compactMap({ request.floors[$0] }).min() else { return }
         let rows = try connection.run(
             first,
             [
-                .integer(request.floor), .integerArray(slots), .integerArray(request.without),
-                .integer(Int64(request.rows)), .integer(Int64(request.bytes)),
+                .integer(floor), .integerArray(batch.readSlots.map(Int64.init)), .integerArray(request.again),
+                .integerArray(request.without), .integer(Int64(request.rows)), .integer(Int64(request.bytes)),
             ]
         )
-        return try rows.map { (rows, row) throws(StoreError) in
-            Row(id: try rows.integer(row, 0), body: try rows.json(row, 1))
+        batch.rows = try rows.map { (rows, row) throws(StoreError) in
+            Row(id: try rows.integer(row, 0), slot: Int(try rows.integer(row, 1)), body: try rows.json(row, 2))
         }
     }
 }
@@ -230,19 +290,43 @@ extension OutboxStore {
         """
     )
 
+    private static let lastID = Statement(
+        "SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM \(OutboxSchema.sequence)",
+        effect: .reads
+    )
+
+    private static let lowest = Statement(
+        "SELECT id FROM \(OutboxSchema.table) WHERE slot = ANY($1) ORDER BY id LIMIT 1",
+        effect: .reads
+    )
+
+    private static let below = Statement(
+        """
+        SELECT id FROM \(OutboxSchema.table)
+        WHERE id <= $1 AND id <= ($2::bigint[])[slot + 1] AND id <> ALL($3)
+        ORDER BY id LIMIT $4
+        """,
+        effect: .reads
+    )
+
     /// The total is that of the rows before, so that the first row is always returned.
     private static let first = Statement(
         """
-        SELECT id, body FROM (
-            SELECT id, body, sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before
+        SELECT id, slot, body FROM (
+            SELECT id, slot, body, sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before
             FROM (
-                SELECT o.id, left(o.event::text, \(OutboxSchema.largestEvent) + 1) AS body
-                FROM \(OutboxSchema.table) o
-                WHERE o.id > $1 AND o.slot = ANY($2) AND o.id <> ALL($3)
-                ORDER BY o.id LIMIT $4
+                SELECT id, slot::bigint, left(event::text, \(OutboxSchema.largestEvent) + 1) AS body
+                FROM (
+                    (SELECT id, slot, event FROM \(OutboxSchema.table) WHERE id = ANY($3) AND slot = ANY($2))
+                    UNION ALL
+                    (SELECT id, slot, event FROM \(OutboxSchema.table)
+                     WHERE id > $1 AND slot = ANY($2) AND id <> ALL($3) AND id <> ALL($4)
+                     ORDER BY id LIMIT $5)
+                ) AS found
+                ORDER BY id LIMIT $5
             ) AS first
         ) AS sized
-        WHERE before < $5
+        WHERE before < $6
         ORDER BY id
         """,
         effect: .reads

@@ -1,7 +1,9 @@
 import AMQP
 import BellhopRules
+import Dispatch
 import IntegrationSupport
 @testable import Pipeline
+import Postgres
 import ServiceRuntime
 import Settings
 import Store
@@ -15,6 +17,7 @@ struct OutboxRelayTests {
     private static func relaying(
         _ fixture: PublisherFixture,
         through broker: ScriptedBroker,
+        time: any TimeSource = SystemTime(),
         until isDone: @escaping @Sendable () async throws -> Bool
     ) async throws {
         try await fixture.relay("one") { outbox in
@@ -23,6 +26,7 @@ struct OutboxRelayTests {
                 listener: OutboxListener(fixture.url),
                 publisher: broker,
                 names: TopologyNames(Namespace.usual),
+                time: time,
                 logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
                 metrics: MetricsRegistry()
             )
@@ -69,7 +73,99 @@ struct OutboxRelayTests {
                     : ids.map { _ in .confirmed }
             }
             try await Self.relaying(fixture, through: broker) { try await fixture.waiting() == ["bad"] }
-            #expect(broker.calls == [["a", "bad", "c", "d"], ["bad"], ["bad"], ["bad"], ["c"], ["d"]])
+            #expect(broker.calls == [["a", "bad", "c", "d"], ["bad"], ["c"], ["d"]])
+        }
+    }
+
+    @Test("a hundred refused events at the head delay no other event, and are published once the broker accepts them")
+    func manyRefused() async throws {
+        try await PublisherFixture.with { fixture in
+            try await fixture.execute(
+                "SELECT bellhop_publish(jsonb_build_object('id', 'bad' || n), 'k') FROM generate_series(1, 100) AS n"
+            )
+            try await fixture.publish(#"{"id":"good"}"#, key: "k")
+            let time = ManualTime()
+            let isAllowed = Mutex(false)
+            let broker = ScriptedBroker { ids, _ in
+                guard !isAllowed.withLock({ $0 }), ids.contains(where: { id in id.hasPrefix("bad") }) else {
+                    return ids.map { _ in .confirmed }
+                }
+                return ids.map { _ in ids.count == 1 ? .notSent("ACCESS_REFUSED") : .unknown("the channel ended") }
+            }
+            try await Self.relaying(fixture, through: broker, time: time) {
+                let waiting = try await fixture.waiting()
+                guard !waiting.contains("good") else { return false }
+                // The broker accepts them from now on, and their rest of a minute is over.
+                isAllowed.withLock { $0 = true }
+                time.advance(by: .seconds(61))
+                return waiting.isEmpty
+            }
+            let attempts = Dictionary(grouping: broker.calls.filter { ids in ids.count == 1 }) { ids in ids[0] }
+            #expect(attempts["bad1"]?.count == 1)
+        }
+    }
+
+    @Test("a key whose transactions are always open is read while other keys have events, too")
+    func hotKey() async throws {
+        try await PublisherFixture.with { fixture in
+            try await fixture.publish(#"{"id":"hot"}"#, key: "hot")
+            try await fixture.publish(#"{"id":"other"}"#, key: "other")
+            // The relay is never without rows of another key.
+            let broker = ScriptedBroker(before: { _ = try? await fixture.publish(#"{"id":"other"}"#, key: "other") }) {
+                ids,
+                _ in ids.map { _ in .confirmed }
+            }
+            let (arrivals, reached) = AsyncStream.makeStream(of: Void.self)
+            let end = DispatchSemaphore(value: 0)
+            async let open: Void = fixture.application.transaction { (connection) throws(PostgresError) in
+                _ = try connection.run(PublisherFixture.publish, [.text(#"{"id":"open"}"#), .text("hot")])
+                reached.finish()
+                end.wait()
+            }
+            for await _ in arrivals {}
+            try await Self.relaying(fixture, through: broker) {
+                // The open transaction ends as soon as the relay waits for its slot.
+                let waits = try await fixture.application.run(
+                    """
+                    SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+                    WHERE l.locktype = 'advisory' AND NOT l.granted AND l.classid = 'bellhop_outbox'::regclass
+                    """
+                )
+                if try waits.integer(0, 0) > 0 { end.signal() }
+                return broker.calls.contains { ids in ids.contains("open") }
+            }
+            try await open
+            let hot = broker.calls.flatMap { ids in ids }.filter { id in ["hot", "open"].contains(id) }
+            #expect(hot == ["hot", "open"])
+        }
+    }
+
+    @Test("a row that was written below the floor, without the table's trigger, is found and published")
+    func stray() async throws {
+        try await PublisherFixture.with { fixture in
+            let first = try await fixture.publish(#"{"id":"first"}"#, key: nil)
+            let time = ManualTime()
+            let broker = ScriptedBroker { ids, _ in ids.map { _ in .confirmed } }
+            let isWritten = Mutex(false)
+            try await Self.relaying(fixture, through: broker, time: time) {
+                guard try await fixture.waiting().isEmpty else {
+                    time.advance(by: .seconds(61))
+                    return false
+                }
+                let isFirst = isWritten.withLock { isWritten in
+                    defer { isWritten = true }
+                    return !isWritten
+                }
+                guard isFirst else { return true }
+                try await fixture.execute(
+                    """
+                    ALTER TABLE bellhop_outbox DISABLE TRIGGER USER;
+                    INSERT INTO bellhop_outbox (id, event, slot) VALUES (\(first - 1), '{"id":"stray"}', 7)
+                    """
+                )
+                return false
+            }
+            #expect(broker.calls == [["first"], ["stray"]])
         }
     }
 
@@ -92,10 +188,14 @@ struct OutboxRelayTests {
 private final class ScriptedBroker: MessagePublisher {
     typealias Script = @Sendable (_ ids: [String], _ call: Int) -> [PublishOutcome]
 
+    private let before: @Sendable () async -> Void
     private let script: Script
     private let published = Mutex<[[String]]>([])
 
-    init(_ script: @escaping Script) { self.script = script }
+    init(before: @escaping @Sendable () async -> Void = {}, _ script: @escaping Script) {
+        self.before = before
+        self.script = script
+    }
 
     /// The ids of the events of each call.
     var calls: [[String]] { published.withLock { $0 } }
@@ -103,6 +203,7 @@ private final class ScriptedBroker: MessagePublisher {
     var isBlocked: Bool { false }
 
     func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
+        await before()
         let ids = messages.map { message in
             (try? JSONParser().parse(message.body).get())?["id"]?.string ?? ""
         }

@@ -44,12 +44,12 @@ struct OutboxStoreTests {
                 #expect(early?.busySlots.count == 1)
                 let slot = try #require(early?.busySlots.first)
                 let insisted = try await relay.rows(insisting: slot, share, PublisherFixture.everything)
-                #expect(insisted == nil)
+                #expect(insisted?.rows == nil)
                 end.signal()
                 let expected = [try await first, second]
                 let rows = try await relay.rows(share, PublisherFixture.everything)?.rows.map { row in row.id }
                 #expect(rows == expected)
-                let alone = try await relay.rows(insisting: slot, share, PublisherFixture.everything)?.map { row in
+                let alone = try await relay.rows(insisting: slot, share, PublisherFixture.everything)?.rows.map { row in
                     row.id
                 }
                 #expect(alone == expected)
@@ -102,17 +102,75 @@ struct OutboxStoreTests {
             try await fixture.relay("one") { relay in
                 let share = try await relay.takeShare()
                 for (rows, bytes, expected) in [(3, 1 << 20, 3), (10, 1, 1), (10, 4_100, 3), (10, 4_000, 2)] {
-                    let found = try await relay.rows(share, OutboxStore.Request(rows: rows, bytes: bytes))?.rows.count
+                    let found = try await relay.rows(share, PublisherFixture.request(rows: rows, bytes: bytes))?.rows.count
                     #expect(found == expected, "\(rows) rows, \(bytes) bytes")
                 }
-                var request = PublisherFixture.everything
-                let ids = try await relay.rows(share, request)?.rows.map { row in row.id } ?? []
-                request.without = [ids[1]]
-                request.floor = ids[0]
+                let ids = try await relay.rows(share, PublisherFixture.everything)?.rows.map { row in row.id } ?? []
+                var request = PublisherFixture.request(after: ids[1], rows: 10, bytes: 1 << 20)
+                request.without = [ids[2]]
+                request.again = [ids[0], ids[3], 0]
                 let rest = try await relay.rows(share, request)?.rows.map { row in row.id }
-                #expect(rest == [ids[2], ids[3]])
+                #expect(rest == [ids[0], ids[3]])
             }
         }
+    }
+
+    @Test("slots without a floor are not read; a floor is below the first row, and below every open transaction")
+    func floors() async throws {
+        try await PublisherFixture.with { fixture in
+            try await fixture.relay("one") { relay in
+                let share = try await relay.takeShare()
+                let empty = OutboxStore.Request(rows: 10, bytes: 1 << 20)
+                let before = try #require(try await relay.rows(share, empty))
+                #expect(before.rows == [])
+                #expect(before.readSlots == [])
+                #expect(before.unknown == OutboxStore.UnknownSlots(slots: share.slots, lastID: 0))
+                let first = try await fixture.publish("{}", key: "k")
+                let second = try await fixture.publish("{}", key: "k")
+                // A transaction with the first id may still have been open when the second row was seen.
+                let early = try await relay.floor(of: try #require(before.unknown))
+                #expect(early == 0)
+                let after = try #require(try await relay.rows(share, empty)?.unknown)
+                #expect(after.lastID == second)
+                let floor = try await relay.floor(of: after)
+                #expect(floor == first - 1)
+                try await relay.delete([first, second])
+                let none = try await relay.floor(of: after)
+                #expect(none == second)
+            }
+        }
+    }
+
+    @Test("rows below the floors of the relay's slots are found, except those that are left out")
+    func strays() async throws {
+        try await PublisherFixture.with { fixture in
+            var rows: [Int64] = []
+            for number in 0..<4 { rows.append(try await fixture.publish("{}", key: "k\(number)")) }
+            try await fixture.relay("one") { relay in
+                let share = try await relay.takeShare()
+                let read = try await relay.rows(share, PublisherFixture.everything)?.rows ?? []
+                let slots = read.map { row in row.slot }
+                try #require(Set(slots).count == 4)
+                let floors = [slots[0]: rows[0], slots[1]: rows[3], slots[2]: rows[2] - 1]
+                let found = try await relay.strays(below: floors, without: [], limit: 10)
+                #expect(found == [rows[0], rows[1]])
+                let some = try await relay.strays(below: floors, without: [rows[0]], limit: 10)
+                #expect(some == [rows[1]])
+                let one = try await relay.strays(below: floors, without: [], limit: 1)
+                #expect(one == [rows[0]])
+            }
+        }
+    }
+
+    @Test("a relay sees the rows that were committed before its locks, whatever the isolation of the database")
+    func isolation() async throws {
+        let text = try #require(Servers.databaseURL)
+        let joint = text.contains("?") ? "&" : "?"
+        let url = try DatabaseURL("\(text)\(joint)options=-cdefault_transaction_isolation%3Dserializable")
+        let pool = PostgresPool(OutboxStore.poolOptions(url))
+        let level = try await pool.run("SHOW default_transaction_isolation").text(0, 0)
+        await pool.close()
+        #expect(level == "read committed")
     }
 
     @Test(
