@@ -102,7 +102,8 @@ struct OutboxStoreTests {
             try await fixture.relay("one") { relay in
                 let share = try await relay.takeShare()
                 for (rows, bytes, expected) in [(3, 1 << 20, 3), (10, 1, 1), (10, 4_100, 3), (10, 4_000, 2)] {
-                    let found = try await relay.rows(share, PublisherFixture.request(rows: rows, bytes: bytes))?.rows.count
+                    let found = try await relay.rows(share, PublisherFixture.request(rows: rows, bytes: bytes))?.rows
+                        .count
                     #expect(found == expected, "\(rows) rows, \(bytes) bytes")
                 }
                 let ids = try await relay.rows(share, PublisherFixture.everything)?.rows.map { row in row.id } ?? []
