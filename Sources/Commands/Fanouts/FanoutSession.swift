@@ -38,13 +38,15 @@ struct FanoutSession: Sendable {
     /// Performs `pause`, `resume` and `cancel` on all fan-outs that match.
     func perform(_ act: FanoutAdmin.Act) async throws -> ExitCode {
         let preview = try await operations.preview(act, on: try filter)
+        let hold = call.words.has("release") ? try await operations.previewRelease(of: try filter) : nil
         guard preview.count > 0 else {
+            // A fan-out that ended before its campaign was stopped has only the hold.
+            if let hold { return call.words.has("dry-run") ? foresee(hold) : try await release(hold) }
             let lines = try await operations.nothing(for: preview)
             call.answer(FanoutActPreview.json(0), lines: lines)
-            // A fan-out that ended before its campaign was stopped has only the hold.
-            return call.words.has("release") && !call.words.has("dry-run") ? try await release() : .answerIsNo
+            return .answerIsNo
         }
-        if call.words.has("dry-run") { return try await foresee(preview) }
+        if call.words.has("dry-run") { return try await foresee(preview, hold) }
         // Pausing one fan-out loses nothing and every second counts, so it comes before the count and the reason.
         let isAtOnce = act == .pause && preview.count == 1
         guard try isAtOnce || call.confirm(preview.question) else { return .answerIsNo }
@@ -53,8 +55,7 @@ struct FanoutSession: Sendable {
         let pushes = act == .resume ? [] : [try await self.pushes(of: preview)]
         call.answer(FanoutActPreview.json(items), lines: ["\(act.pastWords) \(items.of("fan-out"))."] + pushes)
         if isUnexplained { try await explain() }
-        guard act == .resume, call.words.has("release") else { return .done }
-        return try await release(by: person)
+        return if let hold { try await release(hold, by: person) } else { .done }
     }
 
     /// The state of the pushes that are recorded already, for a pause or the end of a fan-out.
@@ -78,10 +79,7 @@ struct FanoutSession: Sendable {
     /// Releases the hold of the fan-out's type, which undoes `stop` together with the resumption.
     ///
     /// Without an operator nothing was resumed, and it asks for the reason first.
-    private func release(by operator: ActingOperator? = nil) async throws -> ExitCode {
-        guard let preview = try await operations.previewRelease(of: try filter) else {
-            return `operator` == nil ? .answerIsNo : .done
-        }
+    private func release(_ preview: HoldRelease, by operator: ActingOperator? = nil) async throws -> ExitCode {
         guard try preview.isSmall || call.confirm(preview.question) else { return .answerIsNo }
         _ = try await operations.release(preview, by: try `operator` ?? call.actingOperator())
         if !call.isJSON { call.shell.print(line: "Released hold \(preview.hold.number); now sent: \(preview.words).") }
@@ -121,16 +119,26 @@ struct FanoutSession: Sendable {
         return count == 0 ? .answerIsNo : .done
     }
 
-    private func foresee(_ preview: FanoutActPreview) async throws -> ExitCode {
+    private func foresee(_ preview: FanoutActPreview, _ hold: HoldRelease?) async throws -> ExitCode {
         let (count, meant) = (preview.count, try await operations.affected(by: preview))
+        let effects = ["This would \(verb.rawValue) \(count.of("fan-out")); nothing was changed."]
         call.answer(
             FanoutList(count: count, fanouts: meant).json,
-            lines: ["This would \(verb.rawValue) \(count.of("fan-out")); nothing was changed.", ""]
-                + FanoutAnswer.table(meant)
+            lines: effects + (hold.map { [$0.forecast] } ?? []) + [""] + FanoutAnswer.table(meant)
                 + (meant.count < count ? ["\(meant.count) of \(count.of("fan-out"))."] : [])
         )
         return .done
     }
+
+    /// The dry run of a release, for a fan-out that has finished.
+    private func foresee(_ hold: HoldRelease) -> ExitCode {
+        call.answer(FanoutActPreview.json(0), lines: ["All records are in the app. \(hold.forecast)", "Nothing was changed."])
+        return .done
+    }
+}
+
+extension HoldRelease {
+    fileprivate var forecast: String { "This would release hold \(self.hold.number) and send \(words)." }
 }
 
 extension FanoutStopped {

@@ -48,7 +48,7 @@ struct HoldSession: Sendable {
                     ? "Hold \(hold.number): \(scope.words). Workers stop within two seconds and may still send until then; "
                         + "events are still recorded in the app, and their deliveries wait."
                     : "\(scope.words) is already held: \(hold.operator) added hold \(hold.number) "
-                        + "\(HumanText.ago(hold.placedAt, added.held.asOf)): \(hold.because).",
+                        + "\(HumanText.ago(hold.placedAt, added.held.asOf)) because \"\(hold.because)\".",
                 added.held.countAtFirst,
             ]
         )
@@ -74,7 +74,7 @@ struct HoldSession: Sendable {
     func discard() async throws -> ExitCode {
         let preview = try await operations.previewDiscard(call.fields, asOf: nil)
         let hold = preview.hold
-        guard preview.count.deliveries > 0 else {
+        guard preview.deliveries > 0 else {
             call.answer(HoldDiscarded.nothing.json, lines: [preview.nothing])
             return .answerIsNo
         }
@@ -89,7 +89,7 @@ struct HoldSession: Sendable {
         let done = try await operations.discard(preview, preview.question.agreement, by: try call.actingOperator())
         call.answer(
             done.json,
-            lines: ["Discarded \(done.count.deliveries); hold \(hold.number) stays active.", done.rest]
+            lines: ["Discarded \(done.count.deliveries); hold \(hold.number) stays active.", done.rest(of: preview)]
         )
         return .done
     }
@@ -109,11 +109,15 @@ extension HoldReleased {
 }
 
 extension HoldDiscarded {
-    /// Describes the deliveries that a discard has not reached.
-    fileprivate var rest: String {
-        left > 0
-            ? "\(left.of("delivery still waits", "deliveries still wait")): discard again before you release."
-            : "Deliveries deferred for quiet hours, a digest or a retry reach the hold later: check again before you "
-                + "release."
+    /// Describes the deliveries that a discard has not reached, and the next step.
+    fileprivate func rest(of discard: HoldDiscard) -> String {
+        guard left == 0 else {
+            return "\(left.of("delivery still waits", "deliveries still wait")): discard again before you release."
+        }
+        guard discard.isOfEvent else {
+            return "Deliveries of this hold that are deferred for quiet hours, a digest or a retry reach it when they are due."
+        }
+        return "No delivery of this event is left. To send everything else that waits: bellhop hold release "
+            + "\(discard.hold.number)."
     }
 }

@@ -102,7 +102,7 @@ extension ExplainOperations {
                 notifications.append(try await explained(id))
             }
             var filter = DeadLetterFilter()
-            (filter.app, filter.user) = (user.app.text, user.user.text)
+            filter.naming = user
             filter.states = Set(DeadLetterState.allCases)
             return UserOverview(
                 // No notification has this id, so that the story contains the user's data only.

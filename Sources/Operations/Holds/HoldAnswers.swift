@@ -55,13 +55,26 @@ package struct HoldDiscard: Sendable {
     package let hold: OperatorHold
     let selection: HoldSelection
     package let count: HoldCount
+    /// The number of the event's deliveries that reach the hold later.
+    package let deferred: Int
+
+    /// Whether only deliveries of one event are discarded.
+    package var isOfEvent: Bool { selection.event != nil }
+
+    /// The number of all of them.
+    package var deliveries: Int { count.deliveries + deferred }
 
     /// The deliveries and their users, as `3 deliveries to 2 users`.
-    package var words: String { "\(count.deliveries.deliveries) to \(count.users.of("user"))" }
+    package var words: String {
+        let waiting = "\(count.deliveries.deliveries) to \(count.users.of("user"))"
+        guard deferred > 0 else { return waiting }
+        let later = "\(deferred.deliveries) deferred for quiet hours, a digest or a retry"
+        return count.deliveries == 0 ? later : "\(waiting) and \(later)"
+    }
 
     package var question: ActQuestion {
         ActQuestion(
-            count: count.deliveries,
+            count: deliveries,
             deed: "discards \(words), held by \(hold.scope.words)",
             asOf: selection.recordedBy ?? count.asOf
         )
@@ -69,7 +82,7 @@ package struct HoldDiscard: Sendable {
 
     /// The answer of a dry run.
     package var json: JSONValue {
-        .members([("wouldDiscard", .int(count.deliveries)), ("users", .int(count.users))])
+        .members([("wouldDiscard", .int(deliveries)), ("users", .int(count.users)), ("deferred", .int(deferred))])
     }
 
     /// The answer if nothing matches.

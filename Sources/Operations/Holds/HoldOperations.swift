@@ -81,18 +81,27 @@ package struct HoldOperations: Sendable {
         let event = try fields.optional("event", EventID.rule, EventID.init(validating:))
         var selection = HoldSelection(hold.scope, of: hold.number, event: event)
         selection.recordedBy = asOf
-        return HoldDiscard(hold: hold, selection: selection, count: try await store.count(selection))
+        return HoldDiscard(
+            hold: hold,
+            selection: selection,
+            count: try await store.count(selection),
+            deferred: try await store.countDeferred(selection)
+        )
     }
 
     /// Discards deliveries behind a hold: they are never sent, and their notifications stay in the app.
+    ///
+    /// Workers may still be moving deliveries behind the hold. An operator who names an event means all of its
+    /// deliveries, so up to twice the agreed number of them are discarded.
     package func discard(
         _ discard: HoldDiscard,
         _ agreement: Agreement,
         by operator: ActingOperator
     ) async throws -> HoldDiscarded {
         var selection = discard.selection
-        selection.recordedBy = agreement.asOf
-        let result = try await store.discard(selection, agreed: agreement.count, by: `operator`)
+        selection.recordedBy = selection.event == nil ? agreement.asOf : nil
+        let limit = selection.event == nil ? agreement.count : max(2 * agreement.count, ActQuestion.many)
+        let result = try await store.discard(selection, agreed: limit, by: `operator`)
         guard result.isHeld else {
             throw OperationError(
                 .tryAgain,

@@ -38,7 +38,7 @@ extension Operation {
             work: .act { fields, consent, context in
                 let operations = HoldOperations(context)
                 let preview = try await operations.previewDiscard(fields, asOf: consent?.agreement?.asOf)
-                guard preview.count.deliveries > 0 else {
+                guard preview.deliveries > 0 else {
                     return .nothing([preview.nothing], HoldDiscarded.nothing.json)
                 }
                 return try await consent.agreeing(to: preview.question) { agreement, person in

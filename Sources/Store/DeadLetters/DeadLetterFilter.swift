@@ -13,7 +13,10 @@ package struct DeadLetterFilter: Sendable, Equatable {
     package var stage: String?
     package var provider: String?
     package var fingerprint: String?
+    /// Items for this user alone.
     package var user: String?
+    /// Items that name this user, also beside other users. Only for reading: an act on one affects the others, too.
+    package var naming: UserKey?
     package var event: String?
     /// A text within the error, the event id or the routing key, ignoring case.
     package var text: String?
@@ -174,6 +177,13 @@ extension DeadLetterFilter {
         for (column, value) in columns {
             guard let value else { continue }
             terms.append("d.\(column) = \(piece.bind(.text(value)))")
+        }
+        if let naming {
+            let (user, app) = (piece.bind(.text(naming.user.text)), piece.bind(.text(naming.app.text)))
+            let hash = piece.bind(.bytes(IdentityHash.recipient(naming.app, naming.user).bytes))
+            terms.append(
+                "(d.user_id = \(user) AND d.app = \(app) OR d.people @> ARRAY[encode(\(hash), 'hex') COLLATE \"C\"])"
+            )
         }
         if let text {
             let wanted = piece.bind(.text(text))

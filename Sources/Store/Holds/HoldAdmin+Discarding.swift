@@ -30,7 +30,7 @@ package struct HoldCount: Sendable, Equatable {
 package struct DiscardResult: Sendable, Equatable {
     /// The number of discarded deliveries, which are never sent.
     package let done: Int
-    /// The number of selected deliveries that still wait, including later ones.
+    /// The number of selected deliveries that still wait, including later and deferred ones.
     package let left: Int
     /// Whether the hold was still in effect at the end.
     package let isHeld: Bool
@@ -78,7 +78,8 @@ extension HoldAdmin {
         return try rows.compactMap { (rows, row) throws(PostgresError) in EventID(validating: try rows.text(row, 0)) }
     }
 
-    /// Discards held deliveries, at most as many as agreed, while the hold is in effect.
+    /// Discards held deliveries, at most as many as agreed, while the hold is in effect, and with an event also its
+    /// deferred deliveries.
     ///
     /// The notifications stay in the inbox. Deliveries are discarded in steps of a thousand, so that no worker waits
     /// long. A delivery that a worker moves between backlogs is in none for a moment. The search is therefore repeated
@@ -94,7 +95,8 @@ extension HoldAdmin {
     ) async throws(PostgresError) -> DiscardResult {
         let act = try await pool.run(Self.addAudit, audited(selection, agreed, `operator`))
         guard !act.isEmpty else { return DiscardResult(done: 0, left: 0, isHeld: false) }
-        var (done, idleLooks) = (0, 0)
+        // Deferred deliveries first: one that becomes due meanwhile reaches the backlog, which is searched afterwards.
+        var (done, idleLooks) = (try await discardDeferred(selection, atMost: agreed), 0)
         for _ in 0..<Self.mostLooks where done < agreed && idleLooks < Self.calmLooks {
             let found = try await sweep(selection, atMost: agreed - done)
             done += found
@@ -108,7 +110,8 @@ extension HoldAdmin {
         let isHeld = try await pool.run(Self.addEnd, end).boolean(0, 0)
         var rest = selection
         rest.recordedBy = nil
-        return DiscardResult(done: done, left: isHeld ? try await count(rest).deliveries : 0, isHeld: isHeld)
+        let left = isHeld ? try await count(rest).deliveries + countDeferred(rest) : 0
+        return DiscardResult(done: done, left: left, isHeld: isHeld)
     }
 
     /// The maximum number of searches, and the number of searches without results after which the discard ends.
@@ -134,9 +137,9 @@ extension HoldAdmin {
         ]
     }
 
-    private static func orNull(_ text: String?) -> Parameter { text.map(Parameter.text) ?? .null }
+    static func orNull(_ text: String?) -> Parameter { text.map(Parameter.text) ?? .null }
 
-    private static let atOnce = 1000
+    static let atOnce = 1000
 
     /// Discards from one priority of a backlog.
     ///
@@ -154,33 +157,43 @@ extension HoldAdmin {
             let priority = condition.bind(.integer(urgency))
             let begin = condition.bind(since.map(Parameter.instant) ?? .null)
             let count = condition.bind(.integer(Int64(min(Self.atOnce, limit - done))))
-            let hold = condition.bind(.integer(selection.hold))
-            // A release waits for the step in progress, and no step begins after it.
-            let sql = """
-                WITH standing AS MATERIALIZED (
-                    SELECT number FROM holds WHERE number = \(hold) FOR KEY SHARE
-                ), chosen AS MATERIALIZED (
-                    SELECT h.* FROM standing CROSS JOIN LATERAL (
-                        SELECT d.person, d.id, d.target, d.queued_at FROM ledger d \(selection.join)
-                        WHERE d.outlet = $1::text AND d.urgency = \(priority)
-                          AND d.queued_at >= coalesce(\(begin)::timestamptz, '-infinity') AND \(condition.sql)
-                        ORDER BY d.queued_at LIMIT \(count)
-                        FOR UPDATE OF d SKIP LOCKED
-                    ) AS h
-                ), changed AS (
-                    UPDATE ledger d
-                    SET state = 'x', reason = '\(Self.discarded)', outlet = NULL, queued_at = NULL, updated_at = now()
-                    FROM chosen c WHERE d.person = ANY (ARRAY[c.person]) AND d.id = c.id AND d.target = c.target
-                )
-                SELECT count(*), max(queued_at) FROM chosen
+            condition.sql = """
+                SELECT d.person, d.id, d.target, d.queued_at AS place FROM ledger d \(selection.join)
+                WHERE d.outlet = $1::text AND d.urgency = \(priority)
+                  AND d.queued_at >= coalesce(\(begin)::timestamptz, '-infinity') AND \(condition.sql)
+                ORDER BY d.queued_at LIMIT \(count)
+                FOR UPDATE OF d SKIP LOCKED
                 """
-            let rows = try await pool.run(Statement(sql), condition.parameters)
+            let rows = try await end(condition, whileHeldBy: selection.hold)
             let found = try rows.number(0, 0)
             guard found > 0 else { break }
             done += found
             since = try rows.timestamp(0, 1)?.microseconds
         }
         return done
+    }
+
+    /// Discards the deliveries that a query locks, if the hold is in effect.
+    ///
+    /// Returns their number and the highest of their places. A release waits for the step in progress, and no step
+    /// begins after it.
+    func end(_ query: SQLPiece, whileHeldBy number: Int64) async throws(PostgresError) -> Rows {
+        var query = query
+        let hold = query.bind(.integer(number))
+        let sql = """
+            WITH standing AS MATERIALIZED (
+                SELECT number FROM holds WHERE number = \(hold) FOR KEY SHARE
+            ), chosen AS MATERIALIZED (
+                SELECT h.* FROM standing CROSS JOIN LATERAL (\(query.sql)) AS h
+            ), changed AS (
+                UPDATE ledger d
+                SET state = 'x', reason = '\(Self.discarded)', outlet = NULL, queued_at = NULL, due_at = NULL,
+                    updated_at = now()
+                FROM chosen c WHERE d.person = ANY (ARRAY[c.person]) AND d.id = c.id AND d.target = c.target
+            )
+            SELECT count(*), max(place) FROM chosen
+            """
+        return try await pool.run(Statement(sql), query.parameters)
     }
 
     private func names(of scope: HoldScope) async throws(PostgresError) -> [String] {

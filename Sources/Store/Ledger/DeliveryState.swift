@@ -64,7 +64,7 @@ package enum DeliveryState: String, CaseIterable, Sendable {
         case .pending: [.sending]
         case .sending:
             [.sending, .retrying, .deferred, .accepted, .delivered, .suppressed, .expired, .failed, .unknown]
-        case .retrying: [.pending, .sending, .deferred]
+        case .retrying: [.pending, .sending, .deferred, .suppressed]
         case .deferred: [.pending, .sending, .suppressed]
         case .accepted: [.retrying, .deferred, .delivered, .failed, .unknown]
         case .failed: [.pending]

@@ -43,7 +43,13 @@ struct ExplainUserTests {
                 user: "ada",
                 error: "expected an instant"
             )
-            _ = try await DeadLetterStore(pool: servers.pool).file([letter])
+            let forTwo = DeadLetterSamples.rejected(
+                "both",
+                reason: "malformed-date",
+                error: "expected a date",
+                body: #"{"app":"drop","eventType":"system","to":{"users":["bo","ada"]},"sentAt":1}"#
+            )
+            _ = try await DeadLetterStore(pool: servers.pool).file([letter, forTwo])
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let answer = await prompt.run(Self.user)
                 #expect(answer.code == .done, "\(answer.complaints)")
@@ -53,6 +59,7 @@ struct ExplainUserTests {
                     "drop, through expo: incident 4711 (bo, ", "security, event e1, unread",
                     "push to ios through expo (sub_0000000000000001): given up: the provider no longer knows the device",
                     "system, event e2, unread in the app only", "invalid-field, open: expected an instant",
+                    "malformed-date, open: expected a date",
                     "One in detail: bellhop explain --app drop --user ada --event EVENT",
                 ] {
                     #expect(flat.contains(words), "\(words): \(answer.output)")

@@ -173,4 +173,28 @@ struct HoldCommandTests {
             #expect(ended == 3)
         }
     }
+
+    @Test("discard with an event counts the deliveries that are deferred, and names the release as the next step")
+    func discardEvent() async throws {
+        try await Self.with { prompt, servers in
+            try await Self.fill(servers, "system", ["u1", "u2"], "drop/fcm")
+            _ = try await servers.owner.run(
+                """
+                UPDATE deliveries SET outlet = NULL, queued_at = NULL, due_at = now() + interval '8 h',
+                                      reason = 'quiet-hours'
+                WHERE user_id = 'u2'
+                """
+            )
+            _ = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
+            let found = try await servers.column("SELECT event_id FROM notifications LIMIT 1")
+            let event = try #require(found.first ?? nil)
+            let dry = await prompt.run("hold", "discard", "1", "--event", event, "--dry-run")
+            let words = "1 delivery to 1 user and 1 delivery deferred for quiet hours, a digest or a retry"
+            #expect(dry.output.contains("would discard \(words)"), "\(dry.output)\(dry.complaints)")
+            let done = await prompt.run(["hold", "discard", "1", "--event", event, "--yes"] + Self.why)
+            #expect(done.output.contains("Discarded 2 deliveries; hold 1 stays active."), "\(done.complaints)")
+            #expect(done.output.contains("No delivery of this event is left."))
+            #expect(done.output.contains("bellhop hold release 1."))
+        }
+    }
 }

@@ -112,6 +112,48 @@ struct HoldAdminTests {
         }
     }
 
+    @Test(
+        "a discard of an event also ends its deferred and retrying deliveries in the scope of the hold, and no others"
+    )
+    func deferred() async throws {
+        try await ServerFixture.withSchema { servers in
+            let admin = HoldAdmin(pool: servers.owner)
+            let hold = try await Self.place(admin, try Self.scope("system"))
+            for (user, type) in [("u1", "system"), ("u2", "system"), ("u3", "system"), ("u4", "security")] {
+                try await Self.fill(servers, user, type, in: "drop/fcm")
+            }
+            let night = "outlet = NULL, queued_at = NULL, due_at = now() + interval '8 h'"
+            for change in [
+                "reason = 'quiet-hours'", "state = 'retrying'", "state = 'sending'", "reason = 'quiet-hours'",
+            ]
+            .enumerated() {
+                _ = try await servers.owner.run(
+                    Statement("UPDATE deliveries SET \(night), \(change.element) WHERE user_id = $1"),
+                    [.text("u\(change.offset + 1)")]
+                )
+            }
+            let event = try #require(EventID(validating: "system-1"))
+            let whole = HoldSelection(hold.scope, of: hold.number)
+            let selection = HoldSelection(hold.scope, of: hold.number, event: event)
+            let counts = try await [admin.countDeferred(whole), admin.countDeferred(selection)]
+            #expect(counts == [0, 2])
+            let expo = HoldSelection(HoldScope(app: hold.scope.app, provider: "expo"), of: hold.number, event: event)
+            let others = try await admin.countDeferred(expo)
+            #expect(others == 0)
+            let outcome = try await admin.discard(selection, agreed: 10, by: Self.ada, pausing: .zero)
+            #expect(outcome == DiscardResult(done: 2, left: 0, isHeld: true))
+            let states = try await servers.column(
+                "SELECT state || ' ' || coalesce(reason, '') || ' ' || (due_at IS NULL)::text FROM deliveries ORDER BY user_id"
+            )
+            #expect(
+                states == [
+                    "suppressed discarded true", "suppressed discarded true", "sending held false",
+                    "deferred quiet-hours false",
+                ]
+            )
+        }
+    }
+
     @Test("a discard finds deliveries that a worker returns meanwhile, and reports deliveries that it did not reach")
     func moving() async throws {
         try await ServerFixture.withSchema { servers in

@@ -74,7 +74,7 @@ struct PlanningTests {
                 let placing = try await holds.place(HoldScope(app: app, type: type), by: ada)
                 guard case .placed(let hold) = placing else { throw ServerFixtureError("not placed: \(placing)") }
                 let selection = HoldSelection(hold.scope, of: hold.number, event: EventID(validating: "e1"))
-                _ = try await holds.count(selection)
+                _ = try await (holds.count(selection), holds.countDeferred(selection))
                 _ = try await holds.discard(selection, agreed: 1, by: ada, pausing: .zero)
                 let keys = try await Keys(in: servers)
                 let looks = try await ServerPlans.looks(on: admin)
