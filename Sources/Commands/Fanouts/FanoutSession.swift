@@ -132,7 +132,10 @@ struct FanoutSession: Sendable {
 
     /// The dry run of a release, for a fan-out that has finished.
     private func foresee(_ hold: HoldRelease) -> ExitCode {
-        call.answer(FanoutActPreview.json(0), lines: ["All records are in the app. \(hold.forecast)", "Nothing was changed."])
+        call.answer(
+            FanoutActPreview.json(0),
+            lines: ["All records are in the app. \(hold.forecast)", "Nothing was changed."]
+        )
         return .done
     }
 }

@@ -115,7 +115,7 @@ extension HoldDiscarded {
             return "\(left.of("delivery still waits", "deliveries still wait")): discard again before you release."
         }
         guard discard.isOfEvent else {
-            return "Deliveries of this hold that are deferred for quiet hours, a digest or a retry reach it when they are due."
+            return "Deliveries that are deferred for quiet hours, a digest or a retry reach the hold when they are due."
         }
         return "No delivery of this event is left. To send everything else that waits: bellhop hold release "
             + "\(discard.hold.number)."

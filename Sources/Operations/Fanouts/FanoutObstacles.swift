@@ -56,7 +56,8 @@ extension FanoutProgress {
                 ? share.waiting.of("delivery of this fan-out waits", "deliveries of this fan-out wait")
                 : "what it would send waits"
             let since = HumanText.ago(hold.placedAt, asOf)
-            return "\(hold.operator) holds \(hold.scope.words) since \(since) because \"\(hold.because)\". Its notifications "
+            return
+                "\(hold.operator) holds \(hold.scope.words) since \(since) because \"\(hold.because)\". Its notifications "
                 + "are in the app, and \(what): bellhop hold discard \(hold.number) --event \(record.event) ends them, "
                 + "bellhop hold release \(hold.number) sends them."
         }

@@ -15,7 +15,9 @@ package struct DeadLetterFilter: Sendable, Equatable {
     package var fingerprint: String?
     /// Items for this user alone.
     package var user: String?
-    /// Items that name this user, also beside other users. Only for reading: an act on one affects the others, too.
+    /// Items that name this user, also beside other users.
+    ///
+    /// Only for reading: an act on such an item affects the other users, too.
     package var naming: UserKey?
     package var event: String?
     /// A text within the error, the event id or the routing key, ignoring case.
