@@ -38,7 +38,7 @@ enum ProvidersCommand: Command {
         return [
             row.app, row.provider, state + holds, perMinute(row.accepted), perMinute(row.rejected),
             milliseconds(row.median), milliseconds(row.slow), row.acceptedAt.map { HumanText.ago($0, now) } ?? "-",
-            rejected ?? "-", row.retries.map(\.count.grouped) ?? "-",
+            rejected ?? "-", row.retries.map { $0.count.grouped + ($0.isCapped ? " or more" : "") } ?? "-",
         ]
     }
 

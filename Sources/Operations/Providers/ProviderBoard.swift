@@ -44,7 +44,7 @@ package struct ProviderBoard: Sendable {
             processes,
             try await OpenBreaker.all(on: context.pool),
             try await HoldAdmin(pool: context.pool).all(),
-            try await RetryAdmin(pool: context.pool).waiting(),
+            try await RetryAdmin(pool: context.pool).waiting(atMost: RetryStore.mostInOverview),
             at: time
         )
     }
@@ -123,7 +123,9 @@ extension ProviderBoard.Row {
             ("lastRejectedAt", .optional(rejectedAt?.description)), ("lastRejection", .optional(word)),
             ("medianMilliseconds", Self.rounded(median)), ("p95Milliseconds", Self.rounded(slow)),
             ("breaker", .optional(breaker)), ("holds", .array(holds.map { JSONValue.int($0) })),
-            ("retriesWaiting", .int(retries?.count ?? 0)), ("lastRetryAt", .optional(retries?.lastDue.description)),
+            ("retriesWaiting", .int(retries?.count ?? 0)),
+            ("retriesWaitingIsCapped", .bool(retries?.isCapped ?? false)),
+            ("lastRetryAt", .optional(retries?.lastDue.description)),
         ])
     }
 

@@ -13,7 +13,9 @@ package struct RetryAdmin: Sendable {
     }
 
     /// Returns the waiting retries by app and provider.
-    package func waiting() async throws(PostgresError) -> [WaitingRetries] { try await store.waiting() }
+    package func waiting(atMost limit: Int = RetryStore.most) async throws(PostgresError) -> [WaitingRetries] {
+        try await store.waiting(atMost: limit)
+    }
 
     /// Brings all retries of an outlet forward at a bounded rate, and returns their number.
     ///

@@ -32,6 +32,9 @@ package struct RetryStore: Sendable {
     /// The maximum of open deliveries that a count reads for each priority.
     package static let most = 10_000
 
+    /// The maximum for an overview, which is read every few seconds as long as an operator has it open.
+    package static let mostInOverview = 1_000
+
     /// Returns the waiting retries by app and provider.
     ///
     /// Deliveries that are due within two seconds are left out, because their messages are about to return.

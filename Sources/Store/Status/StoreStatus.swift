@@ -125,7 +125,7 @@ package struct StoreStatus: Sendable {
         let hasOutages = processes.contains { seen in
             !seen.report.troubles.isEmpty || seen.report.takings.contains { $0.recoveredAt != nil }
         }
-        retries = hasOutages ? try await RetryStore(pool: pool).waiting() : []
+        retries = hasOutages ? try await RetryStore(pool: pool).waiting(atMost: RetryStore.mostInOverview) : []
         pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
             PausedReplay(
                 id: try rows.integer(row, 0),

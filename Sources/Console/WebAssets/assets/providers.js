@@ -22,7 +22,8 @@ function bringForward(one) {
 
 function waitingRetries(one) {
   if (one.retriesWaiting === 0) return "–";
-  return [`${grouped(one.retriesWaiting)}, the last `, ago(one.lastRetryAt), " ",
+  const count = grouped(one.retriesWaiting);
+  return [...(one.retriesWaitingIsCapped ? [`${count} or more`] : [`${count}, the last `, ago(one.lastRetryAt)]), " ",
     client.isOperator ? button("Bring forward", () => bringForward(one), { kind: "small", key: `forward-${one.app}-${one.provider}` }) : null];
 }
 
