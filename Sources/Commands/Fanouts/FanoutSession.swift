@@ -158,7 +158,7 @@ extension FanoutStopped {
             ? "bellhop fanouts resume \(record.number) --release continues it and sends what waits."
             : "bellhop hold release \(hold.number) sends what waits."
         return [
-            "\(fanout) Hold \(hold.number) stops all pushes of \(hold.scope.words) within two seconds.",
+            "\(fanout) Hold \(hold.number) stops all pushes of \(hold.scope.words). \(self.hold.workers.words)",
             "To end it: \(cancel)bellhop hold discard \(hold.number) \(event), then bellhop hold release \(hold.number).",
             "To undo: \(undo)",
             "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",

@@ -45,10 +45,10 @@ struct HoldSession: Sendable {
             added.json,
             lines: [
                 added.isNew
-                    ? "Hold \(hold.number): \(scope.words). Workers stop within two seconds and may still send until then; "
-                        + "events are still recorded in the app, and their deliveries wait."
+                    ? "Hold \(hold.number): \(scope.words). Events are still recorded in the app, and their deliveries wait."
                     : "\(scope.words) is already held: \(hold.operator) added hold \(hold.number) "
                         + "\(HumanText.ago(hold.placedAt, added.held.asOf)) because \"\(hold.because)\".",
+                added.workers.words,
                 added.held.countAtFirst,
             ]
         )

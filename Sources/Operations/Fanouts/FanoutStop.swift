@@ -13,7 +13,7 @@ package struct FanoutStopped: Sendable {
     package var json: JSONValue {
         .members([
             ("fanout", .int(record.number)), ("state", .string(state.rawValue)), ("paused", .bool(isNewlyPaused)),
-            ("hold", hold.held.json), ("held", .bool(hold.isNew)),
+            ("hold", hold.held.json), ("held", .bool(hold.isNew)), ("workers", hold.workers.json),
         ])
     }
 
@@ -36,12 +36,13 @@ extension FanoutOperations {
                 advice: "hold the app"
             )
         }
-        let hold = try await HoldOperations(context).add(HoldScope(app: app, type: type), by: `operator`)
+        let holds = HoldOperations(context)
+        let hold = try await holds.place(HoldScope(app: app, type: type), by: `operator`)
         var one = FanoutFilter()
         one.numbers = [record.number]
         one.states = FanoutAdmin.Act.pause.acceptedStates
         let isPaused = try await store.perform(.pause, on: one, agreed: 1, by: `operator`) == .done(items: 1)
-        return FanoutStopped(record: record, isNewlyPaused: isPaused, hold: hold)
+        return FanoutStopped(record: record, isNewlyPaused: isPaused, hold: try await holds.observed(hold))
     }
 
     /// Returns the release of the hold on a fan-out's type, or `nil` if there is no such hold.

@@ -7,8 +7,11 @@ package struct HoldAdded: Sendable {
     /// Whether the hold is new; otherwise the same one existed already.
     package let isNew: Bool
     package let held: HeldDeliveries
+    package let workers: HoldConfirmation
 
-    package var json: JSONValue { .members([("added", .bool(isNew)), ("hold", held.json)]) }
+    package var json: JSONValue {
+        .members([("added", .bool(isNew)), ("hold", held.json), ("workers", workers.json)])
+    }
 }
 
 /// The deliveries that the release of a hold would send.

@@ -14,6 +14,8 @@ package struct HoldOperations: Sendable {
 
     private var store: HoldAdmin { HoldAdmin(pool: context.pool) }
 
+    var heartbeats: HeartbeatStore { HeartbeatStore(pool: context.pool) }
+
     /// Returns the active holds with the deliveries behind each, of one app or of all.
     package func list(app: String? = nil) async throws -> [HeldDeliveries] {
         try await counted(try await store.all().filter { hold in app.map { hold.scope.app.text == $0 } ?? true })
@@ -26,12 +28,23 @@ package struct HoldOperations: Sendable {
 
     // MARK: - Adding and releasing
 
-    /// Places a hold: from now on nothing in its scope is sent.
+    /// Places a hold, and waits until the workers observe it: from then on nothing in its scope is sent.
     package func add(_ scope: HoldScope, by operator: ActingOperator) async throws -> HoldAdded {
-        let (hold, isNew): (OperatorHold, Bool)
+        try await observed(try await place(scope, by: `operator`))
+    }
+
+    /// A hold in effect that workers may not have read yet.
+    struct Placed: Sendable {
+        let hold: OperatorHold
+        /// Whether the hold is new; otherwise the same one existed already.
+        let isNew: Bool
+    }
+
+    /// Places a hold without waiting for the workers.
+    func place(_ scope: HoldScope, by operator: ActingOperator) async throws -> Placed {
         switch try await store.place(scope, by: `operator`) {
-        case .placed(let placed): (hold, isNew) = (placed, true)
-        case .isHeld(let present): (hold, isNew) = (present, false)
+        case .placed(let placed): return Placed(hold: placed, isNew: true)
+        case .isHeld(let present): return Placed(hold: present, isNew: false)
         case .tooMany:
             throw OperationError(
                 .notPossible,
@@ -40,7 +53,12 @@ package struct HoldOperations: Sendable {
                 advice: "release some, or hold the whole app"
             )
         }
-        return HoldAdded(isNew: isNew, held: try await counted([hold])[0])
+    }
+
+    /// Waits until the workers observe a hold, and counts the deliveries behind it.
+    func observed(_ placed: Placed) async throws -> HoldAdded {
+        let workers = try await confirmation(of: placed.hold)
+        return HoldAdded(isNew: placed.isNew, held: try await counted([placed.hold])[0], workers: workers)
     }
 
     /// Counts the deliveries that a release would send.

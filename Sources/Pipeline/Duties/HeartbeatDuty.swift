@@ -3,8 +3,8 @@ package import Settings
 package import Store
 import Synchronization
 
-/// Writes the process's heartbeat every ten seconds, and within one second if its catalogues, a rejected reload or the
-/// reason why it takes no messages have changed.
+/// Writes the process's heartbeat every ten seconds, and within one second if its catalogues, a rejected reload, the
+/// reason why it takes no messages or the holds that it observes have changed.
 ///
 /// Operators thus see all processes of an installation, wherever they run. A process that has just become ready is not
 /// reported as unready for the rest of the interval. A process writes at most one heartbeat per second.
@@ -20,6 +20,7 @@ package final class HeartbeatDuty: FinalizingService {
     private let logger: Logger
     private let interval: Duration
     private let hindrance: @Sendable () -> String?
+    private let holds: (@Sendable () -> [Int64])?
     private let fill: @Sendable (inout Heartbeat) -> Void
     private let drain = Mutex(Drain())
 
@@ -32,7 +33,8 @@ package final class HeartbeatDuty: FinalizingService {
     /// Creates a heartbeat.
     ///
     /// `hindrance` returns the reason why the process takes no messages, `nil` if there is none. It is called every
-    /// second. `fill` adds the fields that only this kind of process has.
+    /// second, like `holds`, which returns the holds that a worker observes. `fill` adds the fields that only this kind
+    /// of process has.
     package init(
         _ identity: Heartbeat.Identity,
         book: HeartbeatStore,
@@ -40,6 +42,7 @@ package final class HeartbeatDuty: FinalizingService {
         logger: Logger,
         interval: Duration = usualInterval,
         hindrance: @escaping @Sendable () -> String? = { nil },
+        holds: (@Sendable () -> [Int64])? = nil,
         fill: @escaping @Sendable (inout Heartbeat) -> Void = { _ in }
     ) {
         self.identity = identity
@@ -48,6 +51,7 @@ package final class HeartbeatDuty: FinalizingService {
         self.logger = logger.labelled(name)
         self.interval = interval
         self.hindrance = hindrance
+        self.holds = holds
         self.fill = fill
     }
 
@@ -65,7 +69,7 @@ package final class HeartbeatDuty: FinalizingService {
             drain.lingering = Task { [self] in
                 while !Task.isCancelled {
                     await say(isDraining: true)
-                    try? await Task.sleep(for: interval)
+                    try? await Task.sleep(for: min(interval, Self.drainInterval))
                 }
             }
         }
@@ -98,6 +102,9 @@ package final class HeartbeatDuty: FinalizingService {
 
     private static let patience = Duration.seconds(2)
 
+    /// A process that drains still sends, so that an operator waits for it to observe a hold.
+    private static let drainInterval = Duration.seconds(1)
+
     /// Waits until the next heartbeat is due.
     ///
     /// An operator who has sent a SIGHUP or started the process will check the result soon.
@@ -117,13 +124,15 @@ package final class HeartbeatDuty: FinalizingService {
         let refusal: String?
         /// The text without its numbers, because the duration in it grows every second.
         let hindrance: String?
+        let holds: [Int64]?
     }
 
     private var news: HeartbeatChange {
         HeartbeatChange(
             catalogs: source.current.fingerprint,
             refusal: source.refusal,
-            hindrance: hindrance()?.filter { !$0.isNumber }
+            hindrance: hindrance()?.filter { !$0.isNumber },
+            holds: holds?()
         )
     }
 
@@ -132,6 +141,7 @@ package final class HeartbeatDuty: FinalizingService {
         report.refusal = source.refusal
         report.hindrance = hindrance()
         report.isDraining = isDraining
+        report.holds = holds?()
         fill(&report)
         do throws(StoreError) {
             try await book.announce(report)

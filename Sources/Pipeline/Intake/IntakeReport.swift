@@ -139,7 +139,8 @@ extension Intake {
             source: catalogs,
             logger: context.logger,
             interval: interval,
-            hindrance: hindrance
+            hindrance: hindrance,
+            holds: { [holds = worker.outlets.holds] in holds.numbers }
         ) { report in
             (report.troubles, report.takings) = worker.outlets.streaks(at: context.time.timestamp)
             report.activities = worker.outlets.activities(at: context.time.timestamp)

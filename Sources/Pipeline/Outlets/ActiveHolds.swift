@@ -13,6 +13,7 @@ import Synchronization
 package final class ActiveHolds: Sendable {
     private struct State {
         var scopes: [AppID: [HoldScope]] = [:]
+        var numbers: [Int64] = []
         /// The number of running ``sending(_:)`` calls, with or without a drain.
         var senders = 0
     }
@@ -63,6 +64,9 @@ package final class ActiveHolds: Sendable {
         )
     }
 
+    /// The numbers of the holds that this worker observes.
+    package var numbers: [Int64] { state.withLock(\.numbers) }
+
     /// Whether no caller sends.
     var isIdle: Bool { state.withLock { $0.senders == 0 } }
 
@@ -90,9 +94,13 @@ package final class ActiveHolds: Sendable {
 
     /// Reads the holds before anything is sent.
     package func load() async throws(StoreError) {
-        let scopes = Set(try await store.holds().map(\.scope))
+        let holds = try await store.holds()
+        let scopes = Set(holds.map(\.scope))
         let before = state.withLock { state in
-            defer { state.scopes = Dictionary(grouping: scopes, by: \.app) }
+            defer {
+                state.scopes = Dictionary(grouping: scopes, by: \.app)
+                state.numbers = holds.map(\.number).sorted()
+            }
             return Set(state.scopes.values.joined())
         }
         for scope in scopes.subtracting(before) { tell(scope, isHeld: true) }

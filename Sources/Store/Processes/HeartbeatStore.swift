@@ -14,6 +14,8 @@ package struct Heartbeat: Sendable, Equatable {
         package var schema = Migration.all.schemaNumber
         /// The newest form of internal messages that the program reads.
         package var messages = 0
+        /// The process that it replaces on its host, or `nil` if there is none.
+        package var predecessor: Predecessor?
 
         package init(id: String, role: String, version: String, host: String, process: Int) {
             self.id = id
@@ -21,6 +23,18 @@ package struct Heartbeat: Sendable, Equatable {
             self.version = version
             self.host = host
             self.process = process
+        }
+    }
+
+    /// The process whose place another one has taken.
+    package struct Predecessor: Sendable, Equatable {
+        package let process: Int
+        /// When a process in this place was last replaced because it hung, or `nil` if none was.
+        package let hungAt: Timestamp?
+
+        package init(process: Int, hungAt: Timestamp?) {
+            self.process = process
+            self.hungAt = hungAt
         }
     }
 
@@ -42,6 +56,9 @@ package struct Heartbeat: Sendable, Equatable {
     package var pulls: [String: Int] = [:]
     /// Counters since its start; empty for a process without counters.
     package var figures: [String: [Int]] = [:]
+    /// The numbers of the holds that a worker observes; `nil` for a process that sends nothing, or that does not report
+    /// them.
+    package var holds: [Int64]?
 
     package init(_ identity: Identity, catalogs: String) {
         self.identity = identity
@@ -168,9 +185,17 @@ extension Heartbeat {
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 
+    /// The keys of lists that are stored among the figures.
+    fileprivate static let (holdsKey, predecessorKey) = ("holds", "predecessor")
+
     fileprivate var figuresJSON: [UInt8] {
         var object = JSONObject()
         for (name, numbers) in figures { object[name] = .array(numbers.map { .number(JSONNumber(Int64($0))) }) }
+        if let predecessor = identity.predecessor {
+            let numbers = [Int64(predecessor.process), predecessor.hungAt?.microseconds ?? 0]
+            object[Self.predecessorKey] = .array(numbers.map { .number(JSONNumber($0)) })
+        }
+        if let holds { object[Self.holdsKey] = .array(holds.map { .number(JSONNumber($0)) }) }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 }
@@ -187,6 +212,8 @@ extension LiveProcess {
         )
         identity.schema = try rows.number(row, 11)
         identity.messages = try rows.number(row, 12)
+        let figures = (try? JSONParser(limits: .event).parse(try rows.json(row, 14)).get())?.object ?? JSONObject()
+        identity.predecessor = Heartbeat.Predecessor(figures[Heartbeat.predecessorKey])
         var report = Heartbeat(identity, catalogs: try rows.text(row, 5))
         report.refusal = try rows.optionalText(row, 6)
         let troubles = (try? JSONParser(limits: .event).parse(try rows.json(row, 7)).get())?.array ?? []
@@ -196,10 +223,10 @@ extension LiveProcess {
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
         for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
         report.hindrance = try rows.optionalText(row, 13)
-        let figures = (try? JSONParser(limits: .event).parse(try rows.json(row, 14)).get())?.object ?? JSONObject()
-        for figure in figures.members {
+        for figure in figures.members where ![Heartbeat.holdsKey, Heartbeat.predecessorKey].contains(figure.key) {
             report.figures[figure.key] = figure.value.array?.compactMap { $0.number?.int64.map { Int(clamping: $0) } }
         }
+        report.holds = figures[Heartbeat.holdsKey]?.array?.compactMap { $0.number?.int64 }
         let drainingSince = try rows.timestamp(row, 15)
         report.isDraining = drainingSince != nil
         self.init(
@@ -208,6 +235,14 @@ extension LiveProcess {
             seenAt: try rows.moment(row, 10),
             drainingSince: drainingSince
         )
+    }
+}
+
+extension Heartbeat.Predecessor {
+    fileprivate init?(_ json: JSONValue?) {
+        let numbers = json?.array?.compactMap { $0.number?.int64 } ?? []
+        guard numbers.count == 2 else { return nil }
+        self.init(process: Int(clamping: numbers[0]), hungAt: numbers[1] > 0 ? Timestamp(clamping: numbers[1]) : nil)
     }
 }
 

@@ -48,7 +48,8 @@ struct HoldCommandTests {
             try await Self.fill(servers, "system", ["u1", "u2"], "drop/fcm//system")
             let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
             #expect(added.code == .done, "\(added.complaints)")
-            #expect(added.output.contains("Hold 1: drop, type system. Workers stop within two seconds"))
+            #expect(added.output.contains("Hold 1: drop, type system. Events are still recorded in the app"))
+            #expect(added.output.contains("No worker runs; one that starts observes it from the first send."))
             let ways = "bellhop hold discard 1 [--event ID] ends them, bellhop hold release 1 sends them."
             #expect(added.output.contains("Deliveries behind it: 2. \(ways)"), "\(added.output)")
             let again = await prompt.run(["hold", "add", "--app", "drop", "--type", "system", "--json"] + Self.why)
@@ -72,6 +73,28 @@ struct HoldCommandTests {
             let released = await prompt.run(["hold", "release", "1"] + Self.why)
             #expect(released.code == .done)
             #expect(released.output.contains("Now sent: 2 deliveries. Deliveries deferred"), "\(released.output)")
+        }
+    }
+
+    @Test("add names the workers that have not confirmed the hold in time, and counts the others")
+    func confirmations() async throws {
+        try await Self.with { prompt, servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            for (id, holds) in [("w1", [1]), ("w2", [1]), ("w3", nil)] as [(String, [Int64]?)] {
+                let own = Heartbeat.Identity(id: id, role: "worker", version: "0.1.0", host: "h-\(id)", process: 7)
+                var report = Heartbeat(own, catalogs: "same")
+                report.holds = holds
+                try await book.announce(report)
+            }
+            _ = try await servers.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
+            let partly = await prompt.run(["hold", "add", "--app", "drop", "--json"] + Self.why)
+            #expect(partly.output.contains(#""workers":{"confirmed":2,"unconfirmed":["h-w3[7]"]}"#), "\(partly.output)")
+            let again = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
+            let words = "2 of 3 workers observed it within 5 s. h-w3[7] did not confirm, and may still send"
+            #expect(again.output.contains(words), "\(again.output)")
+            try await book.leave("w3")
+            let all = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
+            #expect(all.output.contains("All 2 workers observe it; no further send begins."), "\(all.output)")
         }
     }
 

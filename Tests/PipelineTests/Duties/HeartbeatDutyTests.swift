@@ -100,12 +100,32 @@ struct HeartbeatDutyTests {
         }
     }
 
+    @Test("a new hold is confirmed without a wait for the next heartbeat, also during a drain")
+    func holds() async throws {
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            let holds = Mutex<[Int64]>([])
+            let rollCall = rollCall(servers, book, every: .seconds(3600), holds: { holds.withLock(\.self) })
+            let drain = DrainSignal()
+            let running = Task { try await rollCall.run(until: drain) }
+            try await eventually("it observes none") { try await book.all().first?.report.holds == [] }
+            holds.withLock { $0 = [3] }
+            try await eventually("it observes one") { try await book.all().first?.report.holds == [3] }
+            drain.fire()
+            try await running.value
+            holds.withLock { $0 = [3, 4] }
+            try await eventually("it observes two") { try await book.all().first?.report.holds == [3, 4] }
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
     private func rollCall(
         _ servers: ServerFixture,
         _ book: HeartbeatStore,
         _ source: CatalogSource? = nil,
         every interval: Duration = .milliseconds(20),
-        hindrance: @escaping @Sendable () -> String? = { nil }
+        hindrance: @escaping @Sendable () -> String? = { nil },
+        holds: (@Sendable () -> [Int64])? = nil
     ) -> HeartbeatDuty {
         HeartbeatDuty(
             Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
@@ -113,7 +133,8 @@ struct HeartbeatDutyTests {
             source: source ?? CatalogSource(servers.catalogs),
             logger: Logger(label: "test", level: .error, sink: CapturedLog()),
             interval: interval,
-            hindrance: hindrance
+            hindrance: hindrance,
+            holds: holds
         )
     }
 }

@@ -132,6 +132,30 @@ struct PoolCommandTests {
         }
     }
 
+    @Test("hold add returns when all workers observe the hold, and names a worker that hangs")
+    func holds() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
+                try await RunningPool.with(workers: 2, prompt, in: folder) { pool in
+                    try await pool.wait(for: "two consuming workers") { $0.isManned(2) }
+                    let why = ["--by", "ada", "--because", "a test"]
+                    let hung = pool.crew[0].process
+                    try await eventually("both workers observe a hold") {
+                        let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + why)
+                        return added.output.contains("All 2 workers observe it; no further send begins.")
+                    }
+                    kill(hung, SIGSTOP)
+                    let added = await prompt.run(["hold", "add", "--app", "drop"] + why)
+                    kill(hung, SIGCONT)
+                    #expect(added.output.contains("1 of 2 workers observed it within 5 s."), "\(added.output)")
+                    #expect(added.output.contains("[\(hung)] did not confirm, and may still send"), "\(added.output)")
+                    pool.terminate()
+                    #expect(await pool.ending() == .exited(0))
+                }
+            }
+        }
+    }
+
     @Test("a second signal ends workers that do not respond")
     func secondSignal() async throws {
         try await Self.withPool(workers: 1) { pool in

@@ -27,11 +27,14 @@ function addHold() {
   const input = (name, hint, attributes) => el("input", { name, placeholder: hint, spellcheck: "false", autocapitalize: "off", ...attributes });
   return perform({
     act: "hold-add", title: "Hold", verb: "Hold", danger: true, asksForCount: false,
-    note: "Workers stop sending it within seconds. New notifications are recorded in the app and keep their place until a release.",
+    note: "The answer comes when all workers observe it, or after five seconds. New notifications are recorded in the app and keep their place until a release.",
     extra: el("div", { class: "columns" }, field("App", input("app", "drop", { "data-first": "" })), field("Type", input("type", "every type")),
       field("Provider", el("select", { name: "provider" }, el("option", { value: "" }, "every provider"), ["apns", "fcm", "expo", "webpush", "email"].map((name) => el("option", { value: name }, name))))),
     body: (extra) => ({ options: extra }),
-    says: (done) => (done.added ? `Hold ${done.hold.hold} is active.` : "It is held already."),
+    says: ({ added, hold, workers }) => [
+      added ? `Hold ${hold.hold} is active.` : "It is held already.",
+      workers.unconfirmed.length > 0 ? `${workers.unconfirmed.join(", ")} did not confirm it, and may still send.` : "",
+    ].join(" ").trim(),
   }).then(refreshSoon);
 }
 
