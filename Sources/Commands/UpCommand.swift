@@ -29,7 +29,7 @@ enum UpCommand: Command {
         let catalogs = try setup.catalogs()
         let configuration = setup.configuration
         let logger = configuration.log.makeLogger(label: name)
-        var crew = try Crew(call, logger: logger)
+        var crew = try Crew(call, configuration, logger: logger)
         try crew.add(workers: workers, for: Lane.allCases, metricsFrom: configuration.metricsListen)
         crew.add(SchedulerCommand.self, as: "scheduler")
         if configuration.hasSignIn {
@@ -50,7 +50,7 @@ enum UpCommand: Command {
             guard code == .done else { return code }
         }
         try await setup.expectNothingHopeless(catalogs, as: name, call.shell)
-        return await crew.run(drainTimeout: configuration.drainTimeout)
+        return await crew.run()
     }
 
     private static func missing(_ setting: Setting) -> LogFields {

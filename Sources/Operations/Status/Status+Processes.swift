@@ -79,7 +79,12 @@ extension Status {
 
     /// Processes that have stopped their heartbeats without an orderly end.
     var silentProcesses: [String] {
-        (database.value?.store?.silentProcesses ?? []).prefix(Self.hindrances).map { seen in
+        // A supervisor has already replaced these.
+        let replaced = Set(processes.compactMap { seen in predecessor(of: seen.report.identity) })
+        let silent = (database.value?.store?.silentProcesses ?? []).filter { seen in
+            !replaced.contains(Place(host: seen.report.identity.host, process: seen.report.identity.process))
+        }
+        return silent.prefix(Self.hindrances).map { seen in
             let own = seen.report.identity
             let silence = max(.zero, time - Instant(microseconds: seen.seenAt.microseconds)).roughly
             return "\(own.role) \(own.host)[\(own.process)] has sent no heartbeat for \(silence): it hangs, its host "
@@ -87,8 +92,33 @@ extension Status {
         }
     }
 
+    /// A process among all hosts.
+    private struct Place: Hashable {
+        let host: String
+        let process: Int
+    }
+
+    private func predecessor(of own: Heartbeat.Identity) -> Place? {
+        own.predecessor.map { Place(host: own.host, process: $0.process) }
+    }
+
+    /// Processes whose predecessors hung and were replaced lately.
+    private var replacements: [String] {
+        processes.compactMap { seen in
+            guard let hungAt = seen.report.identity.predecessor?.hungAt else { return nil }
+            let since = max(.zero, time - Instant(microseconds: hungAt.microseconds))
+            guard since < Self.recently else { return nil }
+            let own = seen.report.identity
+            return "\(own.role) \(own.host)[\(own.process)] replaced one that hung, \(since.roughly) ago: nothing is "
+                + "lost; if it repeats, see docs/runbooks/role-down.md"
+        }
+    }
+
+    /// The time for which a replaced process is reported.
+    private static let recently = Duration.seconds(3_600)
+
     var processProblems: [String] {
-        var problems: [String] = []
+        var problems = Array(replacements.prefix(Self.hindrances))
         let known = Set(standing.map(\.catalogs))
         if known.count > 1 {
             let each = standing.map { "\($0.count.of($0.role)) with \($0.catalogs) (\($0.places))" }
@@ -176,7 +206,8 @@ extension Status {
     private static func wait(_ retries: WaitingRetries) -> String {
         let count = (retries.isCapped ? "at least " : "") + retries.count.grouped
         let verb = retries.count == 1 ? "waits for its next attempt" : "wait for their next attempt"
-        return "\(count) that failed \(verb), the last until \(clock(retries.lastDue))"
+        let last = retries.isCapped ? "the last after" : "the last until"
+        return "\(count) that failed \(verb), \(last) \(clock(retries.lastDue))"
     }
 
     /// Returns `03:25:41 UTC`.

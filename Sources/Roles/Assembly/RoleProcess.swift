@@ -67,6 +67,15 @@ struct RoleProcess: Sendable {
             process: Int(ProcessInfo.processInfo.processIdentifier)
         )
         identity.messages = MessageVersion.newest
+        let start = SupervisedStart(setup.environment)
+        start?.begin()
+        identity.predecessor = start.flatMap(Heartbeat.Predecessor.init)
+        metrics.callback(
+            "bellhop_hung_processes_total",
+            .counter,
+            help: "Hung processes that the supervisor has replaced in this process's place.",
+            labels: []
+        ) { [([], Double(start?.hung ?? 0))] }
         self.identity = identity
         let tracing = try TracingSettings.read(setup.environment)
         let (metrics, logger) = (metrics, logger)
@@ -222,7 +231,8 @@ struct RoleProcess: Sendable {
     }
 
     var databaseCheck: ReadinessCheck {
-        ReadinessCheck("database") { [pool] in await pool.ping() ? nil : "it does not answer" }
+        // Longer than the ping itself, so that a refused connection is not reported as a check without an answer.
+        ReadinessCheck("database", timeout: .seconds(5)) { [pool] in await pool.ping() ? nil : "it does not answer" }
     }
 
     /// Runs the services and the endpoint until a signal, and closes the pool after them.
@@ -282,5 +292,14 @@ struct RoleProcess: Sendable {
             default: logger.notice("\(event)")
             }
         }
+    }
+}
+
+extension Heartbeat.Predecessor {
+    /// Reads a supervisor's message; `nil` for the first process in its place.
+    fileprivate init?(_ start: SupervisedStart) {
+        guard let process = start.predecessor else { return nil }
+        let hungAt = start.hungAt.map { Timestamp(clamping: Instant(seconds: $0).microseconds) }
+        self.init(process: Int(process), hungAt: hungAt)
     }
 }

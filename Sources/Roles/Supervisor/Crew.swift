@@ -2,20 +2,24 @@ package import BellhopRules
 package import CLI
 import Foundation
 package import ServiceRuntime
-import Settings
+package import Settings
 
 /// The processes of this program that one command runs on its machine.
 ///
-/// Each is restarted when it ends. All of them receive a SIGHUP, and they end together.
+/// Each is restarted when it ends or hangs. All of them receive a SIGHUP, and they end together.
 package struct Crew {
     private let call: Call
     private let logger: Logger
     private let lifeline: ParentExitMonitor
     private let path = ChildProgram.own()
+    private let drainTimeout: Duration
+    private let limits: SupervisedProcess.Limits
     private var seats: [SupervisedProcess] = []
 
-    package init(_ call: Call, logger: Logger) throws(CommandFailure) {
+    package init(_ call: Call, _ configuration: BellhopConfiguration, logger: Logger) throws(CommandFailure) {
         self.call = call
+        drainTimeout = configuration.drainTimeout + Self.margin
+        limits = SupervisedProcess.Limits(silence: configuration.hangTimeout, grace: drainTimeout)
         self.logger = logger
         lifeline = try ParentExitMonitor()
     }
@@ -58,14 +62,21 @@ package struct Crew {
             arguments: [role.name, "--\(Option.untilStdinEnds.name)"] + arguments + handed.flags,
             environment: handed.environment.merging(place) { $1 }
         )
-        return SupervisedProcess(kind, number: number, program: program, lifeline: lifeline, logger: logger)
+        return SupervisedProcess(
+            kind,
+            number: number,
+            program: program,
+            lifeline: lifeline,
+            limits: limits,
+            logger: logger
+        )
     }
 
     /// Runs until a signal, or until a process ends with an error that no restart can correct.
-    package func run(drainTimeout: Duration) async -> ExitCode {
+    package func run() async -> ExitCode {
         let group = ServiceGroup(
             seats + [SIGHUPForwarder(seats, logger: logger)],
-            drainTimeout: drainTimeout + Self.margin,
+            drainTimeout: drainTimeout,
             logger: logger,
             context: ServiceGroup.Context(endProcess: { [seats] code in
                 for seat in seats { seat.kill() }

@@ -5,7 +5,7 @@ import Settings
 /// The command `bellhop pool --workers N [--lanes urgent,normal,bulk] [--api]`.
 package enum PoolCommand: Command {
     package static let name = "pool"
-    package static let summary = "Runs several workers on this machine and restarts a worker that exits."
+    package static let summary = "Runs several workers on this machine and restarts a worker that exits or hangs."
     package static let isRole = true
     package static let synopsis = ["pool --workers N [--lanes urgent,normal,bulk] [--api]"]
     package static let options = [
@@ -30,10 +30,10 @@ package enum PoolCommand: Command {
         let setup = try hasAPI ? call.setupWithSignIn(requiring: needed) : call.setup(requiring: needed)
         let catalogs = try setup.catalogs()
         let configuration = setup.configuration
-        var crew = try Crew(call, logger: configuration.log.makeLogger(label: name))
+        var crew = try Crew(call, configuration, logger: configuration.log.makeLogger(label: name))
         if hasAPI { crew.add(APICommand.self, as: "inbox API") }
         try crew.add(workers: workers, for: lanes, metricsFrom: configuration.metricsListen)
         try await setup.expectNothingHopeless(catalogs, as: name, call.shell)
-        return await crew.run(drainTimeout: configuration.drainTimeout)
+        return await crew.run()
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import ServiceRuntime
 import Synchronization
 
@@ -9,17 +10,35 @@ final class SupervisedProcess: Service {
     private let program: ChildProgram
     private let lifeline: ParentExitMonitor
     private let logger: Logger
+    private let limits: Limits
+    private let start = Mutex(SupervisedStart())
     private let current = Mutex<ChildProcess?>(nil)
     /// The signal that ends the pause before the next process.
     ///
     /// It is `nil` while there is no pause.
     private let pause = Mutex<DrainSignal?>(nil)
 
+    /// The times after which a process that does not work is ended and killed.
+    struct Limits: Sendable {
+        /// The time without a beat from which a process counts as hung.
+        let silence: Duration
+        /// The time from SIGTERM to SIGKILL.
+        let grace: Duration
+    }
+
     /// Creates a seat.
     ///
     /// `number` identifies it among several seats of a kind, and each of its log lines contains it.
-    init(_ kind: String, number: Int? = nil, program: ChildProgram, lifeline: ParentExitMonitor, logger: Logger) {
+    init(
+        _ kind: String,
+        number: Int? = nil,
+        program: ChildProgram,
+        lifeline: ParentExitMonitor,
+        limits: Limits,
+        logger: Logger
+    ) {
         self.kind = kind
+        self.limits = limits
         name = number.map { "\(kind) \($0)" } ?? kind
         self.program = program
         self.lifeline = lifeline
@@ -44,7 +63,7 @@ final class SupervisedProcess: Service {
             case .notStarted(let why):
                 let pause = record.pause(after: nil, running: span, using: &chance)
                 await rest(pause, .warning, "no \(kind) could be started", why, drain)
-            case .ended(let ending):
+            case .ended(let ending, let isHung):
                 let isHopeless = RestartHistory.isHopeless(ending)
                 guard !isHopeless || record.hasRun(ending, for: span) else { throw hopeless(ending) }
                 record.note(ending, for: span)
@@ -54,7 +73,8 @@ final class SupervisedProcess: Service {
                     // problem.
                     ending == .exited(0) ? .notice : .warning,
                     isHopeless ? "the \(kind) cannot start" : "the \(kind) ended, starting another",
-                    isHopeless ? "\(ending.description), its last line names the fault" : ending.description,
+                    isHung
+                        ? "it hung" : isHopeless ? "\(ending), its last line names the fault" : "\(ending)",
                     drain
                 )
             }
@@ -98,28 +118,35 @@ final class SupervisedProcess: Service {
 
     private enum Run {
         case notStarted(String)
-        case ended(ChildExit)
+        /// With whether it hung and was ended therefore.
+        case ended(ChildExit, isHung: Bool)
     }
 
     private func runOnce(_ drain: DrainSignal) async throws -> Run {
-        let child: ChildProcess
+        let (child, pulse): (ChildProcess, ProcessPulse)
         do throws(CommandFailure) {
-            child = try ChildProcess(program, lifeline: lifeline)
+            var program = program
+            program.environment[SupervisedStart.variable] = start.withLock { $0.text }
+            pulse = try ProcessPulse()
+            child = try ChildProcess(program, lifeline: lifeline, pulse: pulse)
         } catch {
             return .notStarted(error.description)
         }
         current.withLock { $0 = child }
         logger.notice("\(kind) started", ["child": .integer(Int(child.id))])
-        let ending = await attend(child, drain)
+        let hung = start.withLock { $0.hung }
+        let ending = await attend(child, pulse, drain)
         current.withLock { $0 = nil }
+        start.withLock { $0.predecessor = child.id }
         if drain.isDraining { try judgeDrain(ending) }
-        return .ended(ending)
+        return .ended(ending, isHung: start.withLock { $0.hung } > hung)
     }
 
-    private func attend(_ child: ChildProcess, _ drain: DrainSignal) async -> ChildExit {
+    private func attend(_ child: ChildProcess, _ pulse: ProcessPulse, _ drain: DrainSignal) async -> ChildExit {
         await withTaskCancellationHandler {
             // Cancelled when this scope ends.
             async let _: Void = askToDrain(child, drain)
+            async let _: Void = endIfHung(child, pulse, drain)
             return await child.ending()
         } onCancel: {
             child.kill()
@@ -129,6 +156,37 @@ final class SupervisedProcess: Service {
     private func askToDrain(_ child: ChildProcess, _ drain: DrainSignal) async {
         await drain.wait()
         if drain.isDraining { child.terminate() }
+    }
+
+    /// Ends a process that has sent no beat for too long, with SIGTERM and then with SIGKILL.
+    ///
+    /// Intervals are counted, and not their time: after this process or the whole machine was stopped for a while, no
+    /// child is blamed for it. During a drain the group's time limit applies.
+    private func endIfHung(_ child: ChildProcess, _ pulse: ProcessPulse, _ drain: DrainSignal) async {
+        var silence = Duration.zero
+        while silence < limits.silence {
+            guard await Self.interval(), !drain.isDraining else { return }
+            silence = pulse.hasBeaten() ? .zero : silence + ProcessPulse.interval
+        }
+        start.withLock { start in
+            start.hung += 1
+            start.hungAt = Int64(Date().timeIntervalSince1970)
+        }
+        let fields: LogFields = ["child": .integer(Int(child.id)), "silent": .span(silence)]
+        logger.warning("the \(kind) hangs, ending it", fields)
+        child.terminate()
+        var waited = Duration.zero
+        while waited < limits.grace {
+            guard await Self.interval(), !drain.isDraining else { return }
+            waited += ProcessPulse.interval
+        }
+        logger.warning("the \(kind) hangs and does not end, killing it", fields)
+        child.kill()
+    }
+
+    /// Returns `false` if the process has ended meanwhile.
+    private static func interval() async -> Bool {
+        (try? await Task.sleep(for: ProcessPulse.interval)) != nil
     }
 
     private func judgeDrain(_ ending: ChildExit) throws(CommandFailure) {

@@ -19,19 +19,25 @@ package final class ChildProcess: Sendable {
     /// The error contains the system's reason.
     ///
     /// A terminal's Ctrl-C then reaches only the parent, which handles it for its children.
-    package convenience init(_ program: ChildProgram, lifeline: ParentExitMonitor) throws(CommandFailure) {
-        try self.init(program, stdin: lifeline.readEnd)
+    ///
+    /// With a pulse, the child gets its writing end.
+    package convenience init(
+        _ program: ChildProgram,
+        lifeline: ParentExitMonitor,
+        pulse: ProcessPulse? = nil
+    ) throws(CommandFailure) {
+        try self.init(program, stdin: lifeline.readEnd, pulse: pulse?.writeEnd)
     }
 
     /// Starts a program that uses the parent's terminal until it ends, such as an editor.
     ///
     /// In any group except the parent's, the terminal would stop it as soon as it reads.
     package convenience init(inForeground program: ChildProgram) throws(CommandFailure) {
-        try self.init(program, stdin: nil)
+        try self.init(program, stdin: nil, pulse: nil)
     }
 
-    private init(_ program: ChildProgram, stdin: Int32?) throws(CommandFailure) {
-        id = try Self.spawn(program, stdin: stdin)
+    private init(_ program: ChildProgram, stdin: Int32?, pulse: Int32?) throws(CommandFailure) {
+        id = try Self.spawn(program, stdin: stdin, pulse: pulse)
         NativeThread.start(named: "child-\(id)") { [self] in attend() }
     }
 
@@ -89,7 +95,11 @@ package final class ChildProcess: Sendable {
 
     /// Starts the program, with `stdin` and in a separate group, or with the parent's stdin and in its group if `stdin`
     /// is `nil`.
-    private static func spawn(_ program: ChildProgram, stdin: Int32?) throws(CommandFailure) -> Int32 {
+    private static func spawn(
+        _ program: ChildProgram,
+        stdin: Int32?,
+        pulse: Int32?
+    ) throws(CommandFailure) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -104,6 +114,7 @@ package final class ChildProcess: Sendable {
             posix_spawnattr_setpgroup(&attributes, 0)
             flags |= POSIX_SPAWN_SETPGROUP
         }
+        if let pulse { posix_spawn_file_actions_adddup2(&actions, pulse, ProcessPulse.childDescriptor) }
         restoreSignals(&attributes)
         posix_spawnattr_setflags(&attributes, Int16(flags))
         var words = ([program.path] + program.arguments).map { strdup($0) } + [nil]

@@ -63,6 +63,7 @@ extension BellhopConfiguration {
         prefetch = reader.prefetch()
         batch = reader.integer(.batch, in: 1...1_024, default: 256)
         drainTimeout = reader.duration(.drainTimeout, in: .seconds(1) ... .seconds(3_600), default: .seconds(20))
+        hangTimeout = reader.duration(.hangTimeout, in: .seconds(5) ... .seconds(86_400), default: .seconds(30))
         lease = reader.duration(.lease, in: .seconds(1) ... .seconds(600), default: .seconds(60))
         handOverRate = reader.integer(.handOverRate, in: 1...100_000, default: 1_000)
         replayHorizon = reader.duration(

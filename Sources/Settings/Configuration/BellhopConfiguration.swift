@@ -112,6 +112,10 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: 20 s.
     package let drainTimeout: Duration
+    /// The time without a sign of life after which a supervisor replaces a child process.
+    ///
+    /// Default: 30 s.
+    package let hangTimeout: Duration
     /// The time for which a worker's claim on a delivery is valid, before another worker may take it over.
     ///
     /// Default: 60 s.

@@ -64,6 +64,7 @@ package struct Setting: Sendable, Hashable {
     package static let prefetch = Setting("PREFETCH")
     package static let batch = Setting("BATCH")
     package static let drainTimeout = Setting("DRAIN_TIMEOUT")
+    package static let hangTimeout = Setting("HANG_TIMEOUT")
     package static let lease = Setting("LEASE")
     package static let handOverRate = Setting("HANDOVER_RATE")
     package static let replayHorizon = Setting("REPLAY_HORIZON")
@@ -82,8 +83,8 @@ package struct Setting: Sendable, Hashable {
         .apiRate,
         .apiProxies,
         .apiConnections, .operators, .publishers,
-        .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
-        .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
+        .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .hangTimeout, .lease, .handOverRate,
+        .replayHorizon, .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
         .log,
     ]
 

@@ -33,6 +33,38 @@ struct PoolProofTests {
         }
     }
 
+    @Test("a pool replaces a worker that hangs under load, loses nothing, and accounts for all repeats")
+    func hungWorker() async throws {
+        try await PushFixture.withStage { fixture in
+            let scheduler = try await fixture.stage.scheduler()
+            let pool = try await fixture.pool(of: 2, ["BELLHOP_HANG_TIMEOUT": "5s", "BELLHOP_DRAIN_TIMEOUT": "1s"])
+            try await eventually("two workers") { pool.livingWorkers.count == 2 }
+            try await fixture.registerDevices()
+            let pieces = Self.pieces(for: fixture.stage)
+            async let sending = Producer.with(try fixture.stage.broker) { try await $0.send(pieces) }
+            try await eventually("the load is on") { try await fixture.stage.count("notifications") > 0 }
+            guard let victim = pool.livingWorkers.first else { throw ProofFailure("no worker:\n\(pool.child.log)") }
+            kill(victim, SIGSTOP)
+            try await eventually("it is replaced; the log:\n\(pool.child.log.suffix(2_000))", atMost: .proof) {
+                pool.livingWorkers.count == 2 && !pool.livingWorkers.contains(victim)
+            }
+            let log = pool.child.log
+            #expect(log.contains("the worker hangs, ending it") && log.contains("the worker hangs and does not end"))
+            #expect(log.contains("the worker ended, starting another") && log.contains("because=\"it hung\""))
+            try await eventually("status and metrics report it") {
+                let status = try await fixture.stage.bellhop("status").split(whereSeparator: \.isWhitespace)
+                guard status.joined(separator: " ").contains("replaced one that hung") else { return false }
+                return try await pool.metricsOfAll().contains("\nbellhop_hung_processes_total 1\n")
+            }
+            let sent = try await sending
+            let counted = try await fixture.settle(sent, workers: [])
+            let balance = try await fixture.stage.balance(sent, workers: [pool], scheduler: scheduler)
+            let pushes = try await fixture.balance(sent, counted: counted)
+            expectEven(balance, "a hung worker of a pool of two replaced under load")
+            expectEven(pushes, "a hung worker of a pool of two replaced under load")
+        }
+    }
+
     @Test("two pools that are replaced in turn under load lose nothing and send nothing twice")
     func rollingRestart() async throws {
         try await PushFixture.withStage { fixture in

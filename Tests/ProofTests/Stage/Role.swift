@@ -9,12 +9,24 @@ struct Role: Sendable {
 
     init(_ child: ProgramRun) throws {
         self.child = child
-        let line = child.log.split(separator: "\n").first { $0.contains("listening") } ?? ""
-        guard let address = line.split(separator: "address=").last else {
-            throw ProofFailure("\(child.name) does not say where it listens:\n\(child.log)")
-        }
-        endpoint = String(address)
+        endpoint = try Self.address(of: "operations endpoint", in: child)
     }
+
+    /// Returns the address at which a service of the process listens.
+    func address(of service: String) throws -> String {
+        try Self.address(of: service, in: child)
+    }
+
+    private static func address(of service: String, in child: ProgramRun) throws -> String {
+        let lines = child.log.split(separator: "\n").filter { $0.contains("listening") && $0.contains(service) }
+        guard let address = lines.first?.split(separator: "address=").last else {
+            throw ProofFailure("\(child.name) does not say where its \(service) listens:\n\(child.log)")
+        }
+        return String(address)
+    }
+
+    /// The port of the endpoint.
+    var port: UInt16? { URL(string: endpoint)?.port.flatMap(UInt16.init(exactly:)) }
 
     /// Returns the status and the text of `/readyz`.
     func readiness() async throws -> (status: Int, words: String) {
@@ -55,6 +67,16 @@ struct Role: Sendable {
 
 /// The workers in the log of a pool.
 extension Role {
+    /// Returns the metrics of all workers of a pool that answer.
+    func metricsOfAll() async throws -> String {
+        let lines = child.log.split(separator: "\n").filter { $0.contains("operations endpoint") }
+        var all = ""
+        for address in lines.compactMap({ $0.split(separator: "address=").last }) {
+            if let answer = try? await PlainCall("\(address)/metrics")?.answer() { all += "\(answer.text)\n" }
+        }
+        return all
+    }
+
     /// The workers that have been started and have not ended since.
     var livingWorkers: [pid_t] {
         var seats: [Substring: pid_t] = [:]

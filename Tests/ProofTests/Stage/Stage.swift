@@ -137,9 +137,10 @@ final class Stage: Sendable {
         try await role(["relay"], changes)
     }
 
-    private func role(_ words: [String], _ changes: [String: String]) async throws -> Role {
+    /// Starts a process of any role and waits until it is ready.
+    func role(_ words: [String], _ changes: [String: String]) async throws -> Role {
         let child = try start(Program.bellhop, words, environment(changes))
-        try await child.waitForLog("listening")
+        try await child.waitForLog("operations endpoint")
         let role = try Role(child)
         try await eventually("\(child.name) is ready; its log:\n\(child.log)") {
             guard child.isRunning else { throw ProofFailure("\(child.name) ended:\n\(child.log)") }

@@ -85,3 +85,31 @@ struct ChildProcessTests {
         #expect("\(ending)" == words)
     }
 }
+
+@Suite("Pulse of a child process", .limitedConcurrency, .timeLimit(.ofTest))
+struct ProcessPulseTests {
+    @Test("a child's beat is heard once, also by a child that was started with other pulses open")
+    func beats() async throws {
+        let (pulse, other) = (try ProcessPulse(), try ProcessPulse())
+        #expect(!pulse.hasBeaten())
+        let program = ChildProgram(path: "/bin/sh", arguments: ["-c", "printf x >&3"], environment: [:])
+        let child = try ChildProcess(program, lifeline: ParentExitMonitor(), pulse: pulse)
+        #expect(await child.ending() == .exited(0))
+        #expect(pulse.hasBeaten())
+        #expect(!pulse.hasBeaten(), "each beat counts once")
+        #expect(!other.hasBeaten())
+    }
+
+    @Test("what a supervisor tells its child is read as it was written, and other values are ignored")
+    func start() {
+        var start = SupervisedStart()
+        (start.hung, start.hungAt, start.predecessor) = (2, 1_767_225_600, 77)
+        let own = getpid()
+        #expect(SupervisedStart([SupervisedStart.variable: start.text], parent: own) == start)
+        let first = SupervisedStart()
+        #expect(SupervisedStart([SupervisedStart.variable: first.text], parent: own) == first)
+        #expect(SupervisedStart([SupervisedStart.variable: start.text]) == nil, "it is of another supervisor")
+        #expect(SupervisedStart([:]) == nil)
+        #expect(SupervisedStart([SupervisedStart.variable: "1,2"], parent: 1) == nil)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Glibc
+
+/// A pipe through which a child process proves every second that it still works.
+///
+/// The child's beats come from a task, so that they also stop if its threads are blocked for good. They need neither
+/// servers nor ports: an unavailable database does not make a child look hung.
+///
+/// Thread safety: the descriptors do not change; reading and writing are single system calls.
+package final class ProcessPulse: Sendable {
+    private let readEnd: Int32
+    /// The end for the child.
+    let writeEnd: Int32
+
+    package init() throws(CommandFailure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw CommandFailure(
+                .tryAgain,
+                attempted: "making a pipe",
+                cameBack: String(cString: strerror(errno)),
+                whatToDo: "raise the limit of open files"
+            )
+        }
+        (readEnd, writeEnd) = (ends[0], ends[1])
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            // A child never waits for its supervisor, nor a supervisor for its child.
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+    }
+
+    deinit {
+        close(readEnd)
+        close(writeEnd)
+    }
+
+    /// Returns whether the child has sent a beat since the last call.
+    package func hasBeaten() -> Bool {
+        var beats = [UInt8](repeating: 0, count: 256)
+        var hasAny = false
+        while read(readEnd, &beats, beats.count) > 0 { hasAny = true }
+        return hasAny
+    }
+
+    /// The interval between two beats.
+    package static let interval = Duration.seconds(1)
+
+    /// The descriptor of a child's end.
+    static let childDescriptor: Int32 = 3
+
+    /// Sends this process's beats to its supervisor until the process ends.
+    static func startBeating() {
+        ProcessSignal.ignoreBrokenPipes()
+        Task.detached {
+            var beat: UInt8 = 1
+            while true {
+                // A full pipe means that the supervisor does not read, which is not this process's concern.
+                _ = write(childDescriptor, &beat, 1)
+                try? await Task.sleep(for: interval)
+            }
+        }
+    }
+}
+
+/// The message of a supervisor to its child: it expects beats, and names the process that the child replaces.
+package struct SupervisedStart: Sendable, Equatable {
+    /// The number of hung processes that the supervisor has replaced in this place.
+    package var hung = 0
+    /// When the latest of them was replaced, in seconds since 1970.
+    package var hungAt: Int64?
+    /// The id of the process before this one.
+    package var predecessor: Int32?
+
+    package init() {}
+
+    /// The variable by which a supervisor hands it over.
+    package static let variable = "BELLHOP_SUPERVISED_START"
+
+    /// The value of the variable for children of this process.
+    package var text: String { "\(getpid()),\(hung),\(hungAt ?? 0),\(predecessor ?? 0)" }
+
+    /// Reads the variable; `nil` for a process without a supervisor.
+    ///
+    /// A variable that was copied from another process's environment is ignored, because this process has no pulse.
+    package init?(_ environment: [String: String], parent: Int32 = getppid()) {
+        let numbers = environment[Self.variable]?.split(separator: ",").compactMap { Int64($0) } ?? []
+        guard numbers.count == 4, numbers[0] == Int64(parent) else { return nil }
+        hung = Int(clamping: numbers[1])
+        hungAt = numbers[2] > 0 ? numbers[2] : nil
+        predecessor = numbers[3] > 0 ? Int32(exactly: numbers[3]) : nil
+    }
+
+    /// Begins to send beats, as the supervisor expects.
+    package func begin() { ProcessPulse.startBeating() }
+}
