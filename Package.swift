@@ -248,7 +248,7 @@ let package = Package(
         .testTarget(
             name: "ProofTests",
             dependencies: [
-                "IntegrationSupport", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox",
+                "IntegrationSupport", "TestSupport", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ],
             exclude: ["Producers"],

@@ -30,6 +30,7 @@ package struct PlainCall: Sendable {
 
     package struct Answer: Sendable {
         package let status: Int
+        package let head: String
         package let body: [UInt8]
 
         package var text: String { String(decoding: body, as: UTF8.self) }
@@ -78,6 +79,6 @@ package struct PlainCall: Sendable {
 
     private func answer(_ head: String, _ body: ArraySlice<UInt8>) -> Answer {
         let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return Answer(status: status, body: Array(body))
+        return Answer(status: status, head: head, body: Array(body))
     }
 }

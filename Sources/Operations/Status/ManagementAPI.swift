@@ -11,6 +11,8 @@ package struct ManagementAPI: Sendable {
         package let unacked: Int?
         /// Microseconds since 1970, or `nil` if the broker does not know the time or the message has none.
         package let oldestSent: Int64?
+        /// The number of messages from which the broker rejects further ones, or `nil` if there is no such number.
+        package var limit: Int?
     }
 
     private let base: URLComponents
@@ -58,7 +60,7 @@ package struct ManagementAPI: Sendable {
             (path.hasSuffix("/") ? String(path.dropLast()) : path) + "/api/queues/" + Self.encoded(virtualHost)
         url.percentEncodedQuery = [
             "page=1", "page_size=500", "use_regex=true", "name=" + Self.encoded("^\(namespace)\\."),
-            "columns=name,messages_unacknowledged,head_message_timestamp",
+            "columns=name,messages_unacknowledged,head_message_timestamp,arguments,effective_policy_definition",
         ].joined(separator: "&")
         (url.user, url.password, url.fragment) = (nil, nil, nil)
         var headers: [TransferRequest.Header] = [("accept", "application/json")]
@@ -106,5 +108,8 @@ extension ManagementAPI.Queue {
         unacked = item["messages_unacknowledged"]?.number?.int64.flatMap(Int.init(exactly:))
         let seconds = item["head_message_timestamp"]?.number?.int64.flatMap { $0 > 0 ? $0 : nil }
         oldestSent = seconds.map { Instant(seconds: $0).microseconds }
+        // If both set a limit, the broker applies the smaller one.
+        limit = [item["arguments"]?["x-max-length"], item["effective_policy_definition"]?["max-length"]]
+            .compactMap { $0?.number?.int64.flatMap(Int.init(exactly:)) }.min()
     }
 }

@@ -11,8 +11,8 @@ extension Status {
     ///
     /// Within a severity, causes come before their effects.
     package var problemList: [StatusProblem] {
-        let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + refusals
-        let degraded = shellProblems + processProblems + delays
+        let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + fullQueues + refusals
+        let degraded = shellProblems + processProblems + almostFullQueues + delays
         let all =
             broken.asProblems(.broken) + (failures + recoveries).asProblems(.degraded, page: "providers")
             + degraded.asProblems(.degraded) + unfinished
@@ -99,12 +99,16 @@ extension Status {
         return problems
     }
 
+    private var fullQueues: [String] { (broker.value ?? []).filter(\.isFull).map(\.lengthProblem) }
+
+    private var almostFullQueues: [String] { (broker.value ?? []).filter(\.isAlmostFull).map(\.lengthProblem) }
+
     /// Explains why no lane has a consumer: no worker runs, or the running ones are connecting.
     ///
     /// Workers that run reconnect automatically after an outage of the broker, so that another one would not help.
     private func whyNobodyTakes(_ waiting: String) -> String {
         let running = crews.filter { $0.role == "worker" && !$0.isDraining }
-        guard !running.isEmpty else { return "no worker runs\(waiting): \(startingWorkers)" }
+        guard !running.isEmpty else { return "no worker runs\(waiting): \(startingWorkers)\(poolAdvice)" }
         let count = running.map(\.count).reduce(0, +)
         let places = running.map(\.places).joined(separator: ", ")
         let workers = Self.counted(count, "worker", "runs", "run")
@@ -133,6 +137,11 @@ extension Status {
 
     private var startingWorkers: String {
         isDatabaseSeen ? "start one" : "none can start without the database"
+    }
+
+    /// A pool whose worker cannot start has no process that could report it.
+    private var poolAdvice: String {
+        isDatabaseSeen ? ", or read the log of the pool that should run it" : ""
     }
 
     private static func waiting(_ count: Int, _ what: String) -> String {

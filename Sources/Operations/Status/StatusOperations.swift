@@ -69,7 +69,11 @@ package struct StatusOperations: Sendable {
     }
 
     private static func text(of error: any Error) -> String {
-        (error as? StoreError)?.textWithAdvice ?? "\(error)"
+        let text = (error as? StoreError)?.textWithAdvice ?? "\(error)"
+        // The text of libpq for a refused connection contains a question.
+        let refusal =
+            /connection to server at "([^"]+)"( \([^)]*\))?, port ([0-9]+) failed: Connection refused; Is the[^?]*\?/
+        return text.replacing(refusal) { "\($0.output.1):\($0.output.3) refuses connections" }
     }
 
     private static func sight<Value>(
@@ -158,6 +162,7 @@ package struct StatusOperations: Sendable {
             guard let more = told[queues[index].name] else { continue }
             queues[index].counts?.unacked = more.unacked
             queues[index].counts?.oldestSent = more.oldestSent
+            queues[index].counts?.limit = more.limit
         }
         return .seen(queues)
     }

@@ -54,6 +54,11 @@ package struct TopologyPlan: Sendable {
         ] + tiers.map { Exchange(name: names.retry($0), kind: "fanout", arguments: [:]) }
     }
 
+    /// The number of messages from which the broker rejects further ones for a queue.
+    package static let longestQueue = 10_000_000
+    /// The same for the queue of dead letters.
+    package static let longestDeadLetterQueue = 20_000_000
+
     private static func queues(_ names: TopologyNames, _ tiers: [RetryTier]) -> [Queue] {
         let working =
             Lane.allCases.map(names.lane) + Lane.allCases.map(names.resume) + [names.replay, names.receipts]
@@ -61,7 +66,7 @@ package struct TopologyPlan: Sendable {
             name: names.dead,
             // Reading a dead letter must not consume it, and none expires: no TTL, and a delivery limit that is out of
             // reach. (-1 would mean "drop at the first return" on RabbitMQ 3.10.)
-            arguments: quorum(maxLength: 20_000_000, deliveryLimit: 1_000_000_000)
+            arguments: quorum(maxLength: longestDeadLetterQueue, deliveryLimit: 1_000_000_000)
         )
         return working.map { Queue(name: $0, arguments: quorum(deadLettersTo: names.dead)) } + [dead]
             + tiers.map { tier in
@@ -76,14 +81,14 @@ package struct TopologyPlan: Sendable {
     /// At-least-once dead-lettering requires reject-publish and a limit, because messages that wait for it count
     /// towards the length.
     private static func quorum(
-        maxLength: Int64 = 10_000_000,
+        maxLength: Int = longestQueue,
         deliveryLimit: Int64 = 20,
         deadLettersTo exchange: String? = nil
     ) -> FieldTable {
         var arguments: FieldTable = [
             "x-queue-type": .string("quorum"),
             "x-delivery-limit": .int64(deliveryLimit),
-            "x-max-length": .int64(maxLength),
+            "x-max-length": .int64(Int64(maxLength)),
             "x-overflow": .string("reject-publish"),
         ]
         if let exchange {

@@ -75,12 +75,25 @@ struct StatusTextTests {
     @Test("problems come first, in sentences")
     func problems() throws {
         let idle = try status(ready: [.urgent: 1], consumers: 0)
-        #expect(idle.problems == ["no worker runs, 1 message waits: start one", "no scheduler runs: start one"])
+        let missing = "no worker runs, 1 message waits: start one, or read the log of the pool that should run it"
+        #expect(idle.problems == [missing, "no scheduler runs: start one"])
         let old = try status(schema: .pending(["0009_x"]), differences: nil)
         #expect(old.problems == ["the schema lacks 0009_x: run bellhop migrate"])
         let other = try status(differences: ["queue a is missing", "queue b is missing"])
         #expect(other.problems.first?.contains("queue a is missing (and 1 more") == true)
         #expect(other.text.split(separator: "\n")[1].hasPrefix("!  the topology differs"))
+    }
+
+    @Test("a full queue is a problem that names the consequence, and an almost full one is a smaller problem")
+    func lengths() throws {
+        let full = try status(ready: [.normal: 10_000_000]).problemList
+        #expect(full.map(\.severity) == [.broken])
+        #expect(full.first?.text.hasPrefix("the normal lane is full, 10,000,000 messages: the broker rejects") == true)
+        let almost = try status(ready: [.bulk: 9_000_000]).problemList
+        #expect(almost.map(\.severity) == [.degraded])
+        let words = "the bulk lane is almost full, 9,000,000 messages of 10,000,000: if it is full, the broker rejects"
+        #expect(almost.first?.text.hasPrefix(words) == true, "\(almost)")
+        #expect(try status(ready: [.urgent: 8_999_999]).problems == [])
     }
 
     @Test("without the database, no process that cannot be seen is reported as missing")

@@ -14,7 +14,8 @@ struct ManagementTests {
     private let page = """
         {"filtered_count":3,"item_count":3,"items":[
         {"head_message_timestamp":1767225600,"messages_unacknowledged":4,"name":"t.urgent"},
-        {"head_message_timestamp":"","messages_unacknowledged":0,"name":"t.normal"},
+        {"head_message_timestamp":"","messages_unacknowledged":0,"name":"t.normal","arguments":{"x-max-length":20},
+        "effective_policy_definition":{"max-length":7}},
         {"name":"t.bulk"}],"page":1,"page_count":1,"page_size":500,"total_count":3}
         """
 
@@ -29,7 +30,7 @@ struct ManagementTests {
         }
         let queues = try api.get()
         #expect(queues["t.urgent"] == .init(unacked: 4, oldestSent: 1_767_225_600_000_000))
-        #expect(queues["t.normal"] == .init(unacked: 0, oldestSent: nil))
+        #expect(queues["t.normal"] == .init(unacked: 0, oldestSent: nil, limit: 7))
         #expect(queues["t.bulk"] == .init(unacked: nil, oldestSent: nil))
     }
 
