@@ -45,7 +45,8 @@ struct HoldSession: Sendable {
             added.json,
             lines: [
                 added.isNew
-                    ? "Hold \(hold.number): \(scope.words). Events are still recorded in the app, and their deliveries wait."
+                    ? "Hold \(hold.number): \(scope.words). Events are still recorded in the app, and their deliveries "
+                        + "wait."
                     : "\(scope.words) is already held: \(hold.operator) added hold \(hold.number) "
                         + "\(HumanText.ago(hold.placedAt, added.held.asOf)) because \"\(hold.because)\".",
                 added.workers.words,
