@@ -126,8 +126,10 @@ package struct InboxAPI: Sendable {
             record(request, EventRoute.path, fault.status, (time.steady(), tracer?.time.now()), false)
         }
         router.add("POST", EventRoute.path, body: published) { request in
-            await guarded(EventRoute.path, request, events.isFromPublisher(request)) {
-                try await events.accept(request)
+            let caller = events.caller(of: request)
+            let isSignedIn = if case .success = caller { true } else { false }
+            return await guarded(EventRoute.path, request, isSignedIn) {
+                try await events.accept(request, from: try caller.get())
             }
         }
         let unsubscribe = UnsubscribeRoutes(tools: tools, turns: turns)

@@ -13,11 +13,13 @@ struct APILoad: Sendable {
     /// Each call has a scheduled time. Its delay counts from that time, even if the previous call was not answered by
     /// then.
     var rate: Double?
+    /// The status of an answer that counts.
+    var success = 200
 
     /// The result of a load.
     struct Outcome: Sendable {
         var answered = 0
-        /// Answers other than 200, and broken connections.
+        /// Answers with another status, and broken connections.
         var failures = 0
         /// The sum of the answers' `updated` members.
         var changed = 0
@@ -103,7 +105,7 @@ struct APILoad: Sendable {
             return false
         }
         outcome.delays.append((SystemTime().steady() - turn).secondsAsDouble * 1e3)
-        guard answer.status == 200 else {
+        guard answer.status == success else {
             outcome.failures += 1
             return true
         }

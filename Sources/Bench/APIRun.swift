@@ -136,7 +136,7 @@ struct APIRun: Sendable {
 
 extension Verification {
     /// Creates the verification of a run that delivers nothing: the stored notifications and the faults found.
-    fileprivate init(of notifications: Int, _ faults: [String]) {
+    init(of notifications: Int, _ faults: [String]) {
         self.init(
             expectedEvents: notifications,
             notifications: notifications,

@@ -12,7 +12,12 @@ struct APIServer: Sendable {
 
     /// Starts our API as in production, except that rate limits are off and that it allows the measured number of
     /// streams.
-    static func own(_ testbed: Testbed, keys: [UInt8], streams: Int) async throws -> APIServer {
+    static func own(
+        _ testbed: Testbed,
+        keys: [UInt8],
+        streams: Int,
+        with others: [String: String?] = [:]
+    ) async throws -> APIServer {
         let file = testbed.folder + "/keys.json"
         try Data(keys).write(to: URL(fileURLWithPath: file))
         let process = try testbed.start(
@@ -23,7 +28,7 @@ struct APIServer: Sendable {
                 Setting.apiRate.environmentName: "user=off,address=off", Setting.providers.environmentName: nil,
                 // A quarter of the connections is reserved for calls.
                 Setting.apiConnections.environmentName: "total=\(1_024 + streams * 4 / 3),address=off",
-            ]
+            ].merging(others) { $1 }
         )
         while true {
             try process.expectRunning()
@@ -34,9 +39,13 @@ struct APIServer: Sendable {
 
     /// Starts a program that serves the same routes from the same tables.
     ///
-    /// It receives `DATABASE_URL`, `SCHEMA` and `KEYS` as environment variables, and reports its port in a line
+    /// It receives `DATABASE_URL`, `SCHEMA`, `KEYS` and `others` as environment variables, and reports its port in a line
     /// `listening PORT` on stderr.
-    static func peer(_ program: String, _ testbed: Testbed) async throws -> APIServer {
+    static func peer(
+        _ program: String,
+        _ testbed: Testbed,
+        with others: [String: String?] = [:]
+    ) async throws -> APIServer {
         let file = testbed.folder + "/keys.json"
         let process = try testbed.start(
             program: program,
@@ -44,7 +53,7 @@ struct APIServer: Sendable {
             with: [
                 "DATABASE_URL": testbed.setup.configuration.databaseURL?.revealed,
                 "SCHEMA": "\(testbed.setup.configuration.namespace)", "KEYS": file,
-            ]
+            ].merging(others) { $1 }
         )
         while true {
             try process.expectRunning()

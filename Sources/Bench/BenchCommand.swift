@@ -4,7 +4,7 @@ import Pipeline
 package import ServiceRuntime
 import Settings
 
-/// The command `bellhop bench [fanout|urgent|api|latency|idle|decision|erasures|relay]`.
+/// The command `bellhop bench [fanout|urgent|api|publishing|latency|idle|decision|erasures|relay]`.
 ///
 /// It measures rates, costs and latencies of workers and of the inbox API.
 package enum BenchCommand: Command {
@@ -17,6 +17,7 @@ package enum BenchCommand: Command {
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
         "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
         "bench api [--users N] [--stored N] [--connections N] [--streams N] [--seconds N] [--peer FILE] [--json] [--keep]",
+        "bench publishing [--connections N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
@@ -55,7 +56,7 @@ package enum BenchCommand: Command {
 /// The measurement that a command line asks for.
 private struct BenchOrder: Sendable {
     enum Run: String {
-        case throughput, fanout, urgent, api, latency, idle, erasures, relay
+        case throughput, fanout, urgent, api, publishing, latency, idle, erasures, relay
         /// In memory.
         ///
         /// All others use servers and workers.
@@ -82,7 +83,9 @@ private struct BenchOrder: Sendable {
     init(_ call: Call) throws(CommandFailure) {
         let words = call.words
         guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
-            throw words.misuse("expected nothing, fanout, urgent, api, latency, idle, decision, erasures or relay")
+            throw words.misuse(
+                "expected nothing, fanout, urgent, api, publishing, latency, idle, decision, erasures or relay"
+            )
         }
         self.run = run
         events = try words.number("events", in: 1...10_000_000)
@@ -145,6 +148,9 @@ private struct BenchOrder: Sendable {
             let run = UrgentRun(workload: audience, workers: workers, rate: rate, idleSeconds: idleSeconds, say: say)
             return try await run.measure(on: testbed)
         case .api: return try await api(say).measure(on: testbed)
+        case .publishing:
+            let run = PublishingRun(connections: connections, seconds: Double(seconds), peer: peer, say: say)
+            return try await run.measure(on: testbed)
         case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
         case .relay: return try await RelayRun(rows: events ?? 50_000, relays: workers).measure(on: testbed)
         case .erasures:

@@ -16,9 +16,10 @@ struct EventFile: Sendable {
         /// The reason for a rejection, with positions in the file; `nil` if the message is valid.
         let complaint: String?
 
-        /// The message to publish; `nil` if it is rejected.
+        /// The message to publish; `nil` if it is rejected or ignored.
         var event: ValidEvent? {
             guard case .success(let submission) = judgement else { return nil }
+            if case .ignored = submission { return nil }
             return ValidEvent(submission, in: InboundEnvelope(body: body, source: .elsewhere))
         }
     }
@@ -40,9 +41,16 @@ struct EventFile: Sendable {
 
     /// Reads and judges a file, which must contain an event.
     ///
-    /// `attempted` names the purpose in error messages.
-    init(reading path: String, for attempted: String, _ call: Call, _ catalogs: CatalogSet) throws(CommandFailure) {
-        self.init(try Self.read(path, call.shell), catalogs: catalogs)
+    /// `attempted` names the purpose in error messages. `mapping` is the routing key of another application's messages,
+    /// or `nil` for messages in Bellhop's own form.
+    init(
+        reading path: String,
+        for attempted: String,
+        as mapping: String?,
+        _ call: Call,
+        _ catalogs: CatalogSet
+    ) throws(CommandFailure) {
+        self.init(try Self.read(path, call.shell), as: mapping, catalogs: catalogs)
         guard entries.isEmpty else { return }
         throw CommandFailure(
             .badInput,
@@ -53,11 +61,12 @@ struct EventFile: Sendable {
     }
 
     /// Judges every message of a whole file, as if it arrived now.
-    init(_ bytes: [UInt8], catalogs: CatalogSet) {
+    init(_ bytes: [UInt8], as mapping: String? = nil, catalogs: CatalogSet) {
         let now = SystemTime().timestamp
         let validator = EventValidator(catalogs, parser: .hashing(catalogs))
         entries = Self.documents(bytes).map { document in
-            let judgement = validator.judge(InboundEnvelope(body: document.body, source: .elsewhere), at: now)
+            let source = mapping.map { InboundEnvelope.Source.eventsExchange(routingKey: $0) } ?? .elsewhere
+            let judgement = validator.judge(InboundEnvelope(body: document.body, source: source), at: now)
             return Entry(
                 line: document.line,
                 body: document.body,
@@ -120,5 +129,24 @@ struct EventFile: Sendable {
     private static func fault(in bytes: ArraySlice<UInt8>) -> JSONFault? {
         guard case .failure(let fault) = JSONParser(limits: .event).parse(Array(bytes)) else { return nil }
         return fault
+    }
+}
+
+extension Option {
+    static let mapping = Option.taking(
+        "from",
+        "APP.MAPPING",
+        "convert each message by this mapping of the app's catalogue"
+    )
+}
+
+extension Call {
+    /// The routing key of the mapping that the option names; `nil` without the option.
+    func mapping(in catalogs: CatalogSet) throws(CommandFailure) -> String? {
+        guard let key = words.value("from") else { return nil }
+        let known = catalogs.catalogs.flatMap { catalog in catalog.mappings.map { "\(catalog.app).\($0.name)" } }
+        guard !known.contains(key) else { return key }
+        let advice = known.isEmpty ? "no catalogue has a mapping" : "known are \(known.joined(separator: ", "))"
+        throw words.misuse("--from \(HumanText.cut(key, to: 60)) is not a mapping, \(advice)")
     }
 }

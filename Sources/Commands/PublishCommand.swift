@@ -9,13 +9,15 @@ import Settings
 enum PublishCommand: Command {
     static let name = "publish"
     static let summary = "Publishes a file of events with confirms; none of them if one is invalid."
-    static let synopsis = ["publish FILE|- [--json]"]
-    static let options = [Option.json]
+    static let synopsis = ["publish FILE|- [--from APP.MAPPING] [--json]"]
+    static let options = [Option.mapping, .json]
 
     static func run(_ call: Call) async throws -> ExitCode {
         let path = try call.words.file()
         let setup = try call.setup(requiring: [.amqpURL, .catalogs])
-        let file = try EventFile(reading: path, for: "publishing", call, try setup.catalogs())
+        let catalogs = try setup.catalogs()
+        let mapping = try call.mapping(in: catalogs)
+        let file = try EventFile(reading: path, for: "publishing", as: mapping, call, catalogs)
         try refuseInvalid(file, path)
         let options = PublisherOptions(broker: try setup.broker(), name: "bellhop publish")
         try await meet(options, setup.names.events, call.shell)

@@ -38,10 +38,11 @@ enum TopologyCommand: Command {
 
     private static func apply(_ applier: TopologyApplier, _ shell: CommandEnvironment) async throws -> ExitCode {
         let report = try await applier.apply()
+        let mappings = report.mappings == 0 ? "" : ", \(report.mappings) of mappings"
         shell.print(
             """
             \(report.exchanges) exchanges, \(report.queues) queues; bound to their lanes: \(report.eventTypes) event types \
-            and \(report.feedKeys) keys of feeds and cancellations
+            and \(report.feedKeys) keys of feeds and cancellations\(mappings)
             """
         )
         if !report.unboundTypes.isEmpty {

@@ -6,17 +6,21 @@ import ServiceRuntime
 enum ValidateCommand: Command {
     static let name = "validate"
     static let summary = "Checks whether Bellhop would accept each event in a file."
-    static let synopsis = ["validate FILE|- [--json]"]
-    static let options = [Option.json]
+    static let synopsis = ["validate FILE|- [--from APP.MAPPING] [--json]"]
+    static let options = [Option.mapping, .json]
 
     static func run(_ call: Call) async throws -> ExitCode {
         let path = try call.words.file()
         let catalogs = try call.setup(requiring: [.catalogs]).catalogs()
-        let file = try EventFile(reading: path, for: "validating", call, catalogs)
+        let mapping = try call.mapping(in: catalogs)
+        let file = try EventFile(reading: path, for: "validating", as: mapping, call, catalogs)
         let taken = file.entries.count - file.rejected.count
         call.answer(
             .members([("valid", .int(taken)), ("events", .array(file.entries.map { json($0, catalogs) }))]),
-            lines: file.entries.flatMap { [line($0, catalogs)] + warnings($0, catalogs).map { "  warning: \($0)" } }
+            lines: file.entries.flatMap {
+                [line($0, catalogs)] + warnings($0, catalogs).map { "  warning: \($0)" }
+                    + (made($0).map { ["  becomes \($0.written)"] } ?? [])
+            }
                 + ["\(taken) of \(file.entries.count) would be accepted"]
         )
         return file.rejected.isEmpty ? .done : .badInput
@@ -27,9 +31,12 @@ enum ValidateCommand: Command {
         case .success(.event(let event)):
             let lane = catalogs[event.app]?[event.type]?.priority.lane
             let way = lane.map { ", \($0.rawValue) lane" } ?? ""
-            return "line \(entry.line): ok, \(event.app).\(event.type) \(event.id) to \(event.audience.summary)\(way)"
+            let made = event.mapping.map { " by from.\($0)" } ?? ""
+            return
+                "line \(entry.line): ok, \(event.app).\(event.type) \(event.id) to \(event.audience.summary)\(way)\(made)"
         case .success(.feed(let update)): return "line \(entry.line): ok, \(update.app).\(update.change.type.rawValue)"
         case .success(.cancellation(let app, let event)): return "line \(entry.line): ok, \(app) takes back \(event)"
+        case .success(.ignored(_, let mapping)): return "line \(entry.line): ok, ignored by from.\(mapping)"
         case .failure(let rejection):
             // The file belongs to the caller, so its content may be shown.
             let found = found(entry, rejection).map { "; it is \($0)" } ?? ""
@@ -78,12 +85,19 @@ enum ValidateCommand: Command {
         }
     }
 
+    /// Returns the event that a mapping has made; `nil` for a message in Bellhop's own form.
+    private static func made(_ entry: EventFile.Entry) -> JSONValue? {
+        guard case .success(.event(let event)) = entry.judgement, event.mapping != nil else { return nil }
+        return try? JSONParser(limits: .event).parse(event.plainForm()).get()
+    }
+
     private static func json(_ entry: EventFile.Entry, _ catalogs: CatalogSet) -> JSONValue {
         guard case .failure(let rejection) = entry.judgement else {
             let warnings = warnings(entry, catalogs)
             return .members(
                 [("line", .int(entry.line)), ("valid", .bool(true))]
                     + (warnings.isEmpty ? [] : [("warnings", .array(warnings.map(JSONValue.string)))])
+                    + (made(entry).map { [("event", $0)] } ?? [])
             )
         }
         return .members([

@@ -2,6 +2,8 @@ package import AMQP
 package import BellhopRules
 
 /// A message that a worker would accept, in the form in which its producer wrote it.
+///
+/// Another application's message that a mapping has converted is published as the event.
 package struct ValidEvent: Sendable {
     package let submission: Submission
     private let envelope: InboundEnvelope
@@ -16,6 +18,7 @@ package struct ValidEvent: Sendable {
     ///
     /// The routing key and the properties repeat parts of the body, for operators who inspect messages at the broker.
     package func message(to exchange: String) -> OutgoingMessage {
+        if case .event(let event) = submission, event.mapping != nil { return Self.message(of: event, to: exchange) }
         var properties = MessageProperties(contentType: envelope.contentType ?? "application/json")
         properties.headers = FieldTable(envelope.headers.compactMap(Self.entry))
         // AMQP limits short strings to 255 bytes, and so does Bellhop the ids of events.
@@ -25,6 +28,15 @@ package struct ValidEvent: Sendable {
             routingKey: submission.routingKey,
             properties: properties,
             body: envelope.body
+        )
+    }
+
+    private static func message(of event: Event, to exchange: String) -> OutgoingMessage {
+        OutgoingMessage(
+            exchange: exchange,
+            routingKey: "\(event.app).\(event.type)",
+            properties: MessageProperties(contentType: "application/json", messageID: event.id.text),
+            body: event.plainForm()
         )
     }
 
@@ -42,16 +54,17 @@ extension Submission {
         switch self {
         case .event(let event): event.app
         case .feed(let update): update.app
-        case .cancellation(let app, _): app
+        case .cancellation(let app, _), .ignored(let app, _): app
         }
     }
 
-    /// The name of the event type, the feed message or the cancellation.
+    /// The name of the event type, the feed message, the cancellation or the mapping.
     package var typeName: String {
         switch self {
         case .event(let event): event.type.text
         case .feed(let update): update.change.type.rawValue
         case .cancellation: SubmissionParser.cancellationType
+        case .ignored(_, let mapping): mapping.text
         }
     }
 

@@ -107,6 +107,19 @@ struct BenchCommandTests {
     }
 
     @Test(
+        "events are published by HTTP, and the queues hold as many as were answered",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func publishing() async throws {
+        let report = try await Self.report(["publishing", "--seconds", "1", "--connections", "3"])
+        #expect(report["workload"] as? String == "W6")
+        let servers = try #require(report["servers"] as? [[String: Any]])
+        #expect(servers.count == 1 && (servers[0]["eventsPerSecond"] as? Double ?? 0) > 0)
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+    }
+
+    @Test(
         "an invalid option is a usage error that names it",
         arguments: [
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],

@@ -5,7 +5,7 @@ import ServiceRuntime
 /// The metrics of events that arrive by HTTP.
 struct PublishingMetrics: Sendable {
     /// The result for the events of a call.
-    enum Result: String {
+    enum Outcome: String {
         case accepted, invalid, forbidden, unavailable
     }
 
@@ -33,8 +33,8 @@ struct PublishingMetrics: Sendable {
         ) { Double(publisher.pendingBytes) }
     }
 
-    func count(_ result: Result, _ count: Int, of app: AppID) {
-        events.with(app.text, result.rawValue).increment(by: count)
+    func count(_ outcome: Outcome, _ count: Int, of app: AppID) {
+        events.with(app.text, outcome.rawValue).increment(by: count)
     }
 
     func confirmed(after span: Duration, of app: AppID) { seconds.with(app.text).observe(span) }

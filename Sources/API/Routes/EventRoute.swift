@@ -32,7 +32,7 @@ final class EventRoute: Sendable {
     /// Whether the request has a publisher's token and therefore counts for the publisher instead of its address.
     func isFromPublisher(_ request: HTTPRequest) -> Bool {
         guard request.method == "POST", request.target.segments == ["api", "events"] else { return false }
-        return (try? account(of: request)) != nil
+        return (try? publisher(of: request).get()) != nil
     }
 
     /// Accepts the body of a publisher within its rate limit.
@@ -40,25 +40,31 @@ final class EventRoute: Sendable {
     /// `refused` is called for each call that is answered without receiving its body.
     func body(_ refused: @escaping @Sendable (HTTPRequest, APIError) -> Void) -> RouteBody {
         RouteBody(atMost: PublishedContent.longestBody) { [self] request in
-            do throws(APIError) {
-                _ = try admitted(request)
-                return nil
-            } catch {
-                refused(request, error)
-                return error.response
-            }
+            guard case .failure(let fault) = admitted(request) else { return nil }
+            refused(request, fault)
+            return fault.response
         }
     }
 
-    /// Answers the call.
-    func accept(_ request: HTTPRequest) async throws -> HTTPResponse {
+    /// The owner of a valid token, and the way to the broker.
+    struct Caller: Sendable {
+        fileprivate let account: PublisherAccount
+        fileprivate let events: EventPublisher
+    }
+
+    /// Returns the publisher of a call, or the fault by which its token or its rate limit rejects it.
+    func caller(of request: HTTPRequest) -> Result<Caller, APIError> {
         // A call with a body was counted when its head arrived.
-        let account = request.isAdmitted ? try account(of: request) : try admitted(request)
-        guard let access = tools.publishing else { throw APIError.unauthorized }
+        request.isAdmitted ? publisher(of: request) : admitted(request)
+    }
+
+    /// Answers a call.
+    func accept(_ request: HTTPRequest, from caller: Caller) async throws -> HTTPResponse {
+        let account = caller.account
         _ = try APIRequest.query(of: request, [])
         let events = try read(request, for: account)
         let start = tools.time.steady()
-        let outcome = await access.events.publish(events)
+        let outcome = await caller.events.publish(events)
         note(outcome)
         if case .confirmed = outcome {
             metrics.count(.accepted, events.count, of: account.app)
@@ -68,25 +74,31 @@ final class EventRoute: Sendable {
         throw refusal(outcome, events.count, of: account.app)
     }
 
-    private func admitted(_ request: HTTPRequest) throws(APIError) -> PublisherAccount {
-        do throws(APIError) {
-            let account = try account(of: request)
-            if let wait = rate?.wait(for: account.name, at: tools.time.steady()) { throw .tooMany(wait) }
-            return account
-        } catch {
-            if error.status == 401 { apiMetrics.refused(.key) }
-            throw error
+    private func admitted(_ request: HTTPRequest) -> Result<Caller, APIError> {
+        let found = publisher(of: request)
+        switch found {
+        case .success(let caller):
+            let wait = rate?.wait(for: caller.account.name, at: tools.time.steady())
+            return wait.map { .failure(.tooMany($0)) } ?? found
+        case .failure(let fault):
+            if fault.status == 401 { apiMetrics.refused(.key) }
+            return found
         }
     }
 
-    private func account(of request: HTTPRequest) throws(APIError) -> PublisherAccount {
+    /// Returns the owner of the request's token, which is hashed once for admission and handler.
+    private func publisher(of request: HTTPRequest) -> Result<Caller, APIError> {
+        request.note.value { findPublisher(of: request) }
+    }
+
+    private func findPublisher(of request: HTTPRequest) -> Result<Caller, APIError> {
         guard case .success(let token) = request.bearerToken, let access = tools.publishing,
             let account = access.publishers().owner(of: token)
-        else { throw .unauthorized }
+        else { return .failure(.unauthorized) }
         guard tools.catalogs.current[account.app] != nil else {
-            throw APIError(403, "unknown-app", "no catalogue describes the app of the token")
+            return .failure(APIError(403, "unknown-app", "no catalogue describes the app of the token"))
         }
-        return account
+        return .success(Caller(account: account, events: access.events))
     }
 
     // MARK: Checking
@@ -119,16 +131,24 @@ final class EventRoute: Sendable {
     ) throws(APIError) -> ValidEvent {
         switch judgement {
         case .success(let submission):
-            // The type is valid, since the parser has found it.
-            try permit(EventType(validating: submission.typeName), account)
+            // The type is valid, since the parser has found it. A message without effect needs no permission.
+            if case .ignored = submission {
+            } else {
+                try permit(EventType(validating: submission.typeName), account)
+            }
             return ValidEvent(submission, in: envelope)
         case .failure(let rejection):
             if let app = rejection.app, app != account.app {
                 throw APIError(403, "forbidden-app", "the token is for another app", field: "/app")
             }
-            if let type = rejection.eventType { try permit(type, account) }
+            if let type = rejection.eventType, !isMapping(type, account) { try permit(type, account) }
             throw APIError(publishing: rejection)
         }
+    }
+
+    /// Whether the name is that of a mapping: a message that names no type yet is invalid and not forbidden.
+    private func isMapping(_ name: EventType, _ account: PublisherAccount) -> Bool {
+        tools.catalogs.current[account.app]?.mappings.contains { $0.name == name } ?? false
     }
 
     private func permit(_ type: EventType?, _ account: PublisherAccount) throws(APIError) {

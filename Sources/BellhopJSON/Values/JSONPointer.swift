@@ -41,6 +41,9 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// Returns the place of an element of the array at this place.
     public func index(_ index: Int) -> JSONPointer { JSONPointer(checked: "\(text)/\(index)") }
 
+    /// Returns the place that `pointer` names inside the value at this place.
+    package func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(checked: text + pointer.text) }
+
     /// The unescaped steps from the root.
     public var steps: [String] {
         text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { step in

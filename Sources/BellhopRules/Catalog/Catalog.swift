@@ -38,9 +38,11 @@ public final class Catalog: Sendable {
     ///
     /// If there are none, unread notifications need not be counted.
     public let badgePlatforms: Set<DevicePlatform>
+    /// The conversions of other applications' messages into events of this app.
+    package let mappings: [MessageMapping]
     private let positions: [EventType: Int]
 
-    init(_ outline: Builder, types: [CatalogType]) {
+    init(_ outline: Builder, types: [CatalogType], mappings: [MessageMapping]) {
         app = outline.app
         language = outline.language
         timezone = outline.timezone
@@ -56,6 +58,7 @@ public final class Catalog: Sendable {
         clientsMaySetEmail = outline.clientsMaySetEmail
         readOnView = outline.readOnView
         self.types = types
+        self.mappings = mappings
         badgePlatforms = types.reduce(into: []) { $0.formUnion($1.badgePlatforms) }
         positions = Dictionary(types.enumerated().map { ($1.type, $0) }, uniquingKeysWith: { first, _ in first })
     }

@@ -85,6 +85,13 @@ struct InboundMessage {
         }
     }
 
+    /// Creates the message in Bellhop's form that a mapping has made of another application's message.
+    init(converted fields: JSONObject, cloudEvent: CloudEventAttributes?) {
+        self.fields = fields
+        self.cloudEvent = cloudEvent
+        base = .root
+    }
+
     private init(plain envelope: InboundEnvelope, document: inout JSONObject?) throws(FieldFault) {
         base = .root
         if envelope.headers.isEmpty {

@@ -37,9 +37,11 @@ struct MessageIdentity {
         return name.text
     }
 
-    /// Returns the type's name, before its lookup.
-    func eventType() throws(FieldFault) -> String {
-        var name = try bodyClaim(.eventType)
+    /// Returns the type's name, before its lookup, and its place in the body.
+    ///
+    /// If another source states that the message sets a reminder, the body's `eventType` is the type of the reminder.
+    func eventType() throws(FieldFault) -> (name: String, place: JSONPointer) {
+        var name = setsReminder ? nil : try bodyClaim(.eventType)
         try agree(&name, .cloudEvent, message.cloudEvent?.type, on: .eventType)
         try agree(&name, .property, envelope.type, on: .eventType)
         if let routed { try agree(&name, .routingKey, routed.type, on: .eventType) }
@@ -50,7 +52,14 @@ struct MessageIdentity {
                 "no event type is named, neither in the body nor by property or routing key"
             )
         }
-        return name.text
+        let isAttribute = name.witness == .cloudEvent
+        return (name.text, isAttribute ? JSONPointer.root.key("type") : base.key(EventField.eventType.rawValue))
+    }
+
+    /// Whether a source other than the body names the message that sets a reminder.
+    private var setsReminder: Bool {
+        let name = FeedType.reminderSet.rawValue
+        return message.cloudEvent?.type == name || envelope.type == name || routed.map { $0.type == name } ?? false
     }
 
     /// Returns the event's id; `usual` if there is none.
@@ -164,7 +173,10 @@ package struct ParsedIdentity: Sendable {
         let routed = envelope.routedNames
         let apps = [fields?["app"]?.string, envelope.appID, routed.map { String($0.app) }]
         let routedType = routed.map { String($0.type) }
-        let types = [fields?["eventType"]?.string, attributes?["type"]?.string, envelope.type, routedType]
+        let named = [attributes?["type"]?.string, envelope.type, routedType]
+        // The body of a message that sets a reminder names the type of the reminder.
+        let isReminder = named.contains(FeedType.reminderSet.rawValue)
+        let types = isReminder ? [FeedType.reminderSet.rawValue] : [fields?["eventType"]?.string] + named
         var ids = [fields?["id"]?.string, envelope.messageID]
         if let source = attributes?["source"]?.string, let id = attributes?["id"]?.string {
             ids.append("\(source)/\(id)")

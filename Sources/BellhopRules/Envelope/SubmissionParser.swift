@@ -6,7 +6,7 @@ public struct SubmissionParser: Sendable {
     /// The type of the message that cancels an event, available in every app.
     public static let cancellationType = EventType.cancellation
 
-    private let catalogs: CatalogSet
+    let catalogs: CatalogSet
     private let hash: (@Sendable ([UInt8]) -> [UInt8])?
 
     /// Creates a parser for the apps of these catalogues.
@@ -24,6 +24,9 @@ public struct SubmissionParser: Sendable {
         var document: JSONObject?
         do {
             let message = try InboundMessage(envelope, document: &document)
+            if catalogs.hasMappings, let (catalog, mapping) = mapping(of: message, envelope) {
+                return converted(message, envelope, by: mapping, catalog)
+            }
             return .success(try submission(message, envelope))
         } catch {
             return .failure(Rejection(error, of: envelope, document))
@@ -36,7 +39,7 @@ public struct SubmissionParser: Sendable {
     ) throws(FieldFault) -> Submission {
         let claims = MessageIdentity(message, envelope)
         let appName = try claims.app()
-        let typeName = try claims.eventType()
+        let (typeName, typePlace) = try claims.eventType()
         guard let app = AppID(validating: appName), let catalog = catalogs[app] else {
             throw FieldFault(.unknownApp, at: message.base.key("app"), "no catalogue describes this app")
         }
@@ -55,20 +58,52 @@ public struct SubmissionParser: Sendable {
         if let type = FeedType(rawValue: typeName) {
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
             let sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? time
-            return .feed(FeedUpdate(app: app, sentAt: sentAt, change: try FeedChange(type, reader)))
+            let change = try FeedChange(type, try completed(reader, of: message, type, catalog))
+            if case .reminderSet(let reminder) = change { try check(reminder, reader, catalog) }
+            return .feed(FeedUpdate(app: app, sentAt: sentAt, change: change))
         }
         guard typeName == Self.cancellationType else {
-            throw FieldFault(
-                .unknownType,
-                at: message.base.key("eventType"),
-                "the app's catalogue does not know this type"
-            )
+            throw FieldFault(.unknownType, at: typePlace, "the app's catalogue does not know this type")
         }
         return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
     }
 
+    /// Returns the fields of a device with its provider, if platform and catalogue leave one choice.
+    private func completed(
+        _ reader: JSONFieldReader,
+        of message: InboundMessage,
+        _ type: FeedType,
+        _ catalog: Catalog
+    ) throws(FieldFault) -> JSONFieldReader {
+        guard type == .subscriptionUpserted, reader["provider"] == nil,
+            let token: DeviceToken = try reader.identifier("token"),
+            let platform = try reader.word("platform", as: DevicePlatform.self),
+            let provider = catalog.provider(for: platform, token: token)
+        else { return reader }
+        var fields = message.fields
+        fields["provider"] = .string(provider.rawValue)
+        return JSONFieldReader(fields, at: message.base)
+    }
+
+    /// Checks the event type that a reminder names.
+    private func check(
+        _ reminder: ReminderUpdate,
+        _ reader: JSONFieldReader,
+        _ catalog: Catalog
+    ) throws(FieldFault) {
+        guard let name = reminder.type else { return }
+        let place = reader.place(EventField.eventType.rawValue)
+        guard let type = catalog[name] else {
+            throw FieldFault(.unknownType, at: place, "the app's catalogue does not know this type")
+        }
+        // Reminders are never mailed.
+        guard !type.emailByDefault else {
+            throw FieldFault(.invalidField, at: place, "this type is mailed by default; choose another")
+        }
+    }
+
     /// Returns the id for a body without one; the order of fields does not affect it.
-    private func contentID(_ message: InboundMessage, _ type: EventType) -> EventID? {
+    func contentID(_ message: InboundMessage, _ type: EventType) -> EventID? {
         guard let hash else { return nil }
         var fields = message.fields
         fields[EventField.eventType.rawValue] = .string(type.text)
@@ -84,7 +119,7 @@ public struct SubmissionParser: Sendable {
 }
 
 extension Catalog {
-    fileprivate func reading(of topic: Topic, for type: CatalogType) -> Event.ParsedTopic {
+    func reading(of topic: Topic, for type: CatalogType) -> Event.ParsedTopic {
         let topic = topics.canonical(topic)
         return Event.ParsedTopic(
             topic: topic,
@@ -112,4 +147,6 @@ public enum Submission: Hashable, Sendable {
     case feed(FeedUpdate)
     /// The cancellation of an event that waits for its `deliverAt`.
     case cancellation(app: AppID, eventID: EventID)
+    /// Another application's message that the mapping of this name ignores.
+    case ignored(app: AppID, mapping: EventType)
 }

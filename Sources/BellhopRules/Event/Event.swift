@@ -22,6 +22,8 @@ public final class Event: Sendable {
     public let expiresAt: Timestamp?
     /// The trace of the event.
     public let traceParent: TraceParent?
+    /// The catalogue's mapping that has made the event from another application's message; `nil` for other events.
+    package let mapping: EventType?
     /// The canonical JSON text of `content.data`; `nil` if that is empty.
     package let data: [UInt8]?
     /// The canonical JSON text of `content.metadata`; `nil` if that is empty.
@@ -37,6 +39,8 @@ public final class Event: Sendable {
         let trace: TraceParent?
         /// The default audience.
         let audience: Audience?
+        /// The mapping that has made the fields.
+        var mapping: EventType?
         /// Returns the information in the name of a topic.
         let read: (Topic) -> ParsedTopic
     }
@@ -67,6 +71,7 @@ public final class Event: Sendable {
         metadata = content.metadata.isEmpty ? nil : content.metadata.canonicalBytes
         sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? circumstances.time
         traceParent = circumstances.trace
+        mapping = circumstances.mapping
         deliverAt = try reader.timestamp(EventField.deliverAt.rawValue)
         expiresAt = try reader.timestamp(EventField.expiresAt.rawValue)
     }

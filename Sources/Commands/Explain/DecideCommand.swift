@@ -92,7 +92,7 @@ private struct NamedEvent {
         case .failure(let rejection): throw refused(rejection)
         }
         guard case .event(let event) = submission else {
-            throw fault("it is a feed message or a cancellation, not an event", "name an event")
+            throw fault("it is a feed message, a cancellation or an ignored message, not an event", "name an event")
         }
         if case .users(let users) = event.audience, let user = document.user, !users.contains(user) {
             throw fault("it is not for the user of \(recipientFile)", "name one of its users, or leave \"to\" out")

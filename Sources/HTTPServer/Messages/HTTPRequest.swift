@@ -1,4 +1,5 @@
 import ServiceRuntime
+import Synchronization
 
 /// A request that has been received completely.
 package struct HTTPRequest: Sendable {
@@ -12,6 +13,8 @@ package struct HTTPRequest: Sendable {
     package let peer: PeerAddress?
     /// Whether the server's admission has accepted the request by its head, before the body was received.
     package internal(set) var isAdmitted = false
+    /// What the admission has found out, for the handler.
+    package internal(set) var note = RequestNote()
     /// The decoded values of the route's `{places}`, set by the router.
     package internal(set) var parameters: [String: String] = [:]
 
@@ -31,6 +34,25 @@ package struct HTTPRequest: Sendable {
 
     /// Returns the first value of a query parameter; an empty text for a name without a value.
     package func query(_ name: String) -> String? { target.query.first { $0.name == name }?.value }
+}
+
+/// One value of a request that is computed once, although the admission and the handler both need it.
+///
+/// Thread safety: the value is behind a lock.
+package final class RequestNote: Sendable {
+    private let kept = Mutex<(any Sendable)?>(nil)
+
+    package init() {}
+
+    /// Returns the kept value; `make` computes it for the first caller.
+    package func value<Value: Sendable>(_ make: () -> Value) -> Value {
+        kept.withLock { kept in
+            if let known = kept as? Value { return known }
+            let made = make()
+            kept = made
+            return made
+        }
+    }
 }
 
 /// The target of a request line.

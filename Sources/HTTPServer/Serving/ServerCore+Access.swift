@@ -68,6 +68,7 @@ extension ServerCore {
             peer: connection.peer()
         )
         request.isAdmitted = head.isAdmitted
+        request.note = head.note
         return request
     }
 

@@ -37,6 +37,7 @@ struct HTTPRequestHead: Sendable {
     var mostBytes: Int
     /// Whether the server's admission has accepted it.
     var isAdmitted = false
+    let note = RequestNote()
 
     /// Returns the head, or the reason for its rejection; `headers` is `nil` if a field is malformed.
     static func read(

@@ -6,7 +6,7 @@ extension Explanation {
     package var answer: [String] {
         if story.isUnknown { return [unknown] }
         guard let record = story.record else {
-            let absence = [planned, refused, erased].compactMap { $0 }
+            let absence = [planned, missed, refused, erased].compactMap { $0 }
             return absence.isEmpty ? ["Not in the app."] : absence
         }
         var sentences = ["In the app since \(instant(record.notification.createdAt)), \(reading(record))."]
@@ -100,6 +100,16 @@ extension Explanation {
             "\(begun) and was finished\(ended): its audience was the users who \(meant) at its beginning and still did when their "
                 + "page was processed, unless a rule excluded them."
         }
+    }
+
+    /// The rule that keeps nothing of the event for the user, if a finished fan-out has recorded nothing.
+    private var missed: String? {
+        guard case .decided(let decision, let steps) = today, story.record == nil else { return nil }
+        guard decision.absence != nil, case .suppress(let reason)? = decision.push, let step = steps.last else {
+            return "By the present settings, the rules would keep it: see what has changed since."
+        }
+        return "By the present settings, the rules keep nothing of it: \(reason.sentence) (\(reason.rawValue)); "
+            + "\(step.finding)."
     }
 
     private var refused: String? {

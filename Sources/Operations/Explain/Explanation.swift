@@ -56,23 +56,25 @@ package struct Explanation: Sendable {
             today = .notAsked(because: "no catalogue describes \(story.key.recipient.app)")
             return
         }
-        guard let notification = story.record?.notification else {
+        guard let name = story.record?.notification.content.type ?? story.missedType else {
             let later = story.mayStillBeRecorded ? " yet; the rules are evaluated when it is recorded" : ""
             today = .notAsked(because: "nothing is recorded for the user\(later)")
             return
         }
-        guard let type = catalog[notification.content.type] else {
-            today = .notAsked(because: "the catalogue does not know \(notification.content.type)")
+        guard let type = catalog[name] else {
+            today = .notAsked(because: "the catalogue does not know \(name)")
             return
         }
-        // The same facts that the worker uses when a delivery is due again.
+        // The same facts that the worker uses when it records a page, or when a delivery is due again.
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
-        facts.expiresAt = notification.content.extras.expiresAt
-        facts.isNeverMailed = notification.content.extras.isNeverMailed
         facts.follow = story.following?.facts(for: story.key.recipient, with: recipient.devices)
-        facts.history.isRead = notification.isRead
-        facts.history.isSuperseded = notification.isSuperseded
-        facts.history.digest = story.lines.compactMap(\.digest).min()
+        if let notification = story.record?.notification {
+            facts.expiresAt = notification.content.extras.expiresAt
+            facts.isNeverMailed = notification.content.extras.isNeverMailed
+            facts.history.isRead = notification.isRead
+            facts.history.isSuperseded = notification.isSuperseded
+            facts.history.digest = story.lines.compactMap(\.digest).min()
+        }
         let (decision, steps) = Decision.explained(facts)
         today = .decided(decision, steps: steps)
     }
@@ -92,6 +94,16 @@ package struct Explanation: Sendable {
 }
 
 extension NotificationHistory {
+    /// The type of an event that has passed the user by: its fan-out is finished, and the user is or was in its
+    /// audience.
+    ///
+    /// The rules then show why nothing was recorded, such as for an observer of a topic whose type is for owners.
+    fileprivate var missedType: EventType? {
+        guard let plan, plan.fanout?.state == .finished, plan.cancelledAt == nil else { return nil }
+        if case .topic? = plan.audience, following?.follow == nil { return nil }
+        return plan.type.flatMap(EventType.init(validating:))
+    }
+
     /// Whether the event may still reach the user: it was not cancelled, has not ended, and may be for this user.
     fileprivate var mayStillBeRecorded: Bool {
         guard let plan else { return true }

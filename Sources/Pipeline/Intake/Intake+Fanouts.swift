@@ -222,7 +222,8 @@ extension Intake {
             return RenderedEvent.read(event, decider.catalogs, at: decider.now)
                 .map { $0.words(page.contentHash) }
                 .mapError { Unreadable(reason: $0.reason) }
-        case .success(.feed), .success(.cancellation): return .failure(Unreadable(reason: .invalidField))
+        case .success(.feed), .success(.cancellation), .success(.ignored):
+            return .failure(Unreadable(reason: .invalidField))
         }
     }
 

@@ -51,7 +51,7 @@ extension Intake {
                     Taken(event: parsed.records[$0].work.words.event, index: index, users: records.count)
                 }
             case .plan(let plan): Taken(event: plan.event, index: index)
-            case .cancellation, .feed, .resume, .badges, .page, .invalid: nil
+            case .cancellation, .feed, .resume, .badges, .page, .invalid, .ignored: nil
             }
         }
     }

@@ -6,7 +6,7 @@ import Synchronization
 struct IntakeSummary: Sendable {
     /// The counted items, in the order of the log.
     enum Figure: String, CaseIterable {
-        case notifications, pushes, refused, planned, cancelled, fed, resumed, badges, replayed, pages
+        case notifications, pushes, refused, ignored, planned, cancelled, fed, resumed, badges, replayed, pages
     }
 
     /// The number of messages per lane.
@@ -60,6 +60,7 @@ extension IntakeSummary {
             case .badges(let users): tally.add(.badges, users.count)
             case .page: tally.add(.pages)
             case .invalid: tally.add(.refused)
+            case .ignored: tally.add(.ignored)
             }
         }
         tally.add(.pushes, stored.work.shipments.count)

@@ -21,6 +21,8 @@ enum ParsedMessage: Sendable {
     indirect case page(PageWork)
     /// A message with a fault that no retry can fix.
     indirect case invalid(DeadLetterCause)
+    /// Another application's message that the catalogue's mapping ignores.
+    case ignored
 }
 
 /// A page of a fan-out, with the message that named it.
@@ -92,6 +94,7 @@ struct ParsedBatch {
             case .success(.feed(let update)): Self.parse(update, catalogs, arrival)
             case .success(.cancellation(let app, let event)):
                 .cancellation(EventCancellation(app: app, event: event))
+            case .success(.ignored): .ignored
             }
         messages.append(message)
     }

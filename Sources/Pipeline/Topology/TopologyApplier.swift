@@ -19,6 +19,8 @@ package struct TopologyApplier: Sendable {
         package let exchanges: Int
         package let queues: Int
         package let eventTypes: Int
+        /// The routing keys of messages that catalogues convert.
+        package let mappings: Int
         /// The routing keys that every app has: feed messages and cancellations.
         package let feedKeys: Int
         /// The routing keys that are no longer in any catalogue.
@@ -63,7 +65,8 @@ package struct TopologyApplier: Sendable {
             exchanges: plan.exchanges.count,
             queues: plan.queues.count,
             eventTypes: plan.eventTypeCount,
-            feedKeys: plan.lanes.count - plan.eventTypeCount,
+            mappings: plan.mappingCount,
+            feedKeys: plan.lanes.count - plan.eventTypeCount - plan.mappingCount,
             unboundTypes: gone
         )
     }

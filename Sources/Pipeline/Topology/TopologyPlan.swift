@@ -31,6 +31,8 @@ package struct TopologyPlan: Sendable {
     ///
     /// The others are the keys of every app, for feed messages and cancellations.
     package let eventTypeCount: Int
+    /// The number of keys that are names of mappings, by which a catalogue converts other applications' messages.
+    package let mappingCount: Int
 
     /// Creates the plan.
     ///
@@ -43,6 +45,7 @@ package struct TopologyPlan: Sendable {
         fixedBindings = Self.fixedBindings(names, tiers)
         lanes = Self.lanes(of: catalogs)
         eventTypeCount = catalogs.catalogs.map(\.types.count).reduce(0, +)
+        mappingCount = catalogs.catalogs.map(\.mappings.count).reduce(0, +)
     }
 
     private static func exchanges(_ names: TopologyNames, _ tiers: [RetryTier]) -> [Exchange] {
@@ -110,12 +113,17 @@ package struct TopologyPlan: Sendable {
 
     /// Returns the lane of each routing key.
     ///
-    /// Events use the lane of their type's priority; feed messages use the normal lane.
+    /// Events use the lane of their type's priority; feed messages use the normal lane. Messages that a mapping converts
+    /// use the lane of the most urgent type that it can produce.
     private static func lanes(of catalogs: CatalogSet) -> [String: Lane] {
         var lanes: [String: Lane] = [:]
         for catalog in catalogs.catalogs {
             for type in catalog.types {
                 lanes["\(catalog.app).\(type.type)"] = type.priority.lane
+            }
+            for mapping in catalog.mappings {
+                let priorities = Set(mapping.types.compactMap { catalog[$0]?.priority })
+                lanes["\(catalog.app).\(mapping.name)"] = Priority.allCases.first(where: priorities.contains)?.lane
             }
             for kind in FeedType.allCases.map(\.rawValue) + [SubmissionParser.cancellationType] {
                 lanes["\(catalog.app).\(kind)"] = .normal

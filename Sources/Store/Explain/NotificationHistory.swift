@@ -88,6 +88,12 @@ package struct NotificationHistory: Sendable {
         package let fanout: Fanout?
         /// Bellhop's reason for closing the event; `nil` if it was not closed.
         package let closing: DueEvent.Closing?
+
+        /// The topic of the audience; `nil` for named users and for everyone.
+        var topic: Topic? {
+            guard case .topic(let name)? = audience else { return nil }
+            return Topic(validating: name)
+        }
     }
 
     /// The progress of an event for a topic or for everyone.

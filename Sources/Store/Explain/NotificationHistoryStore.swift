@@ -67,6 +67,8 @@ private struct NotificationHistoryReader: Sendable {
         )
         let devices = try connection.run(NotificationHistoryStatements.devices, parameters())
         let times = try connection.run(NotificationHistoryStatements.times, parameters())
+        let kept = try event.flatMap { (event) throws(PostgresError) in try plan(of: event, connection) }
+        let topic = record.map(\.notification.content.extras.topic) ?? kept?.topic
         let grave = try connection.run(
             NotificationHistoryStatements.erasure,
             [.text(recipient.app.text), .bytes(IdentityHash.recipient(recipient.app, recipient.user).bytes)]
@@ -82,18 +84,17 @@ private struct NotificationHistoryReader: Sendable {
                 changedAt: try times.timestamp(0, 0),
                 preferencesChangedAt: try times.timestamp(0, 1)
             ),
-            following: try record.flatMap { (record) throws(PostgresError) in try following(of: record, connection) },
-            plan: try event.flatMap { (event) throws(PostgresError) in try plan(of: event, connection) },
+            following: try topic.map { (topic) throws(PostgresError) in try following(topic, connection) },
+            plan: kept,
             deadLetters: try event.map { (event) throws(PostgresError) in try letters(of: event, connection) } ?? [],
             erasure: try grave.map(NotificationHistory.Erasure.init).first
         )
     }
 
     private func following(
-        of record: NotificationHistory.Record,
+        _ topic: Topic,
         _ connection: PostgresConnection
-    ) throws(PostgresError) -> NotificationHistory.Following? {
-        guard let topic = record.notification.content.extras.topic else { return nil }
+    ) throws(PostgresError) -> NotificationHistory.Following {
         let rows = try connection.run(NotificationHistoryStatements.follow, parameters(topic.text))
         let follow = try rows.map { (rows, row) throws(PostgresError) in
             NotificationHistory.Following.Follow(

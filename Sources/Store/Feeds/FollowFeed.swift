@@ -149,6 +149,8 @@ struct FollowUpdateRow: Sendable {
     let device: String?
     /// Whether the update ends the follow or a device's part in it.
     let isEnd: Bool
+    /// Whether the end of the whole follow also ends the role.
+    let endsRole: Bool
     let role: FieldUpdate<FollowRole>
     let muted: FieldUpdate<Bool>
 
@@ -157,15 +159,19 @@ struct FollowUpdateRow: Sendable {
         topic = update.topic
         device = update.token.map { IdentityHash.device($0, of: key) }
         isEnd = false
+        endsRole = false
         role = update.role
         muted = update.muted
     }
 
-    /// Creates the update of a `follow.removed` message.
-    init(removed topic: Topic, _ token: DeviceToken?, _ key: UserKey) {
+    /// Creates the update of a `follow.removed` message, or of a user's client that unfollows.
+    ///
+    /// Only the app's servers grant a role, so only they end it: a user who unfollows and follows again has it again.
+    init(removed topic: Topic, _ token: DeviceToken?, _ key: UserKey, isFromClient: Bool) {
         self.topic = topic
         device = token.map { IdentityHash.device($0, of: key) }
         isEnd = true
+        endsRole = !isFromClient
         role = .unchanged
         muted = .unchanged
     }

@@ -4,7 +4,7 @@ import BellhopRules
 ///
 /// Each part (all devices, a single device, the role, the mute) is set by its own latest update. Partial updates
 /// therefore give the same result in any order of arrival. An end without a device is the latest update of every part:
-/// a later follow begins with defaults.
+/// a later follow begins with defaults. If the user's client ended it, the role stays for a later follow.
 struct FollowRecord: Hashable, Sendable {
     private(set) var role: FollowRole?
     private(set) var isMuted = false
@@ -47,7 +47,7 @@ struct FollowRecord: Hashable, Sendable {
     /// Of two updates of a part the newer one wins; with equal timestamps the last to arrive wins.
     mutating func hear(_ word: FollowUpdateRow, at instant: Timestamp) {
         let stood = removedAt == nil
-        if word.isEnd, word.device == nil { end(instant) } else { hear(partOf: word, instant) }
+        if word.isEnd, word.device == nil { end(instant, endsRole: word.endsRole) } else { hear(partOf: word, instant) }
         Self.hear(word.role, instant, &roleSaidAt) { role = $0 }
         Self.hear(word.muted, instant, &mutedSaidAt) { isMuted = $0 ?? false }
         forgetOldest()
@@ -68,9 +68,9 @@ struct FollowRecord: Hashable, Sendable {
         parts[device] = Part(follows: !word.isEnd, saidAt: instant)
     }
 
-    private mutating func end(_ instant: Timestamp) {
+    private mutating func end(_ instant: Timestamp, endsRole: Bool) {
         if wholeSaidAt.map({ $0 <= instant }) ?? true { (isWhole, wholeSaidAt) = (false, instant) }
-        if roleSaidAt.map({ $0 <= instant }) ?? true { (role, roleSaidAt) = (nil, instant) }
+        if endsRole, roleSaidAt.map({ $0 <= instant }) ?? true { (role, roleSaidAt) = (nil, instant) }
         if mutedSaidAt.map({ $0 <= instant }) ?? true { (isMuted, mutedSaidAt) = (false, instant) }
         parts = parts.filter { $0.value.saidAt > instant }
         endSaidAt = endSaidAt.map { max($0, instant) } ?? instant

@@ -50,7 +50,8 @@ private struct FeedBatch {
             case .subscriptionRevoked(_, let token): revocations.append(UserUpdate(entry, token))
             case .followAdded(let update): follows.append(UserUpdate(entry, FollowUpdateRow(added: update, entry.key)))
             case .followRemoved(_, let topic, let token):
-                follows.append(UserUpdate(entry, FollowUpdateRow(removed: topic, token, entry.key)))
+                let row = FollowUpdateRow(removed: topic, token, entry.key, isFromClient: entry.isFromClient)
+                follows.append(UserUpdate(entry, row))
             case .reminderSet(let update): reminders.append(UserUpdate(entry, update))
             case .reminderRemoved(_, let id): removals.append(UserUpdate(entry, id))
             case .notificationRead(let update): readings.append(UserUpdate(entry, update.which))

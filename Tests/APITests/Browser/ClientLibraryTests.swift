@@ -54,6 +54,12 @@ extension BrowserTests {
               await client.unfollow("venue:4 2");
               found.unfollowed = await client.follows();
 
+              const morning = { localTime: "08:00", title: "God morgen", body: "", eventType: "system" };
+              found.set = [(await client.setReminder("morning", morning)).localTime];
+              found.set.push((await client.setReminder("morning", { ...morning, localTime: "07:00" })).localTime);
+              found.set.push((await client.reminders()).map(({ id }) => id));
+              await client.removeReminder("morning");
+
               const { id } = await client.addReminder({ localTime: "09:00", title: "God morgen", body: "", eventType: "system" });
               found.reminder = [(await client.changeReminder(id, { localTime: "10:00" })).localTime, (await client.reminders()).length];
               await client.removeReminder(id);
@@ -91,6 +97,7 @@ extension BrowserTests {
             "late": 412,
             "follows": [["topic": "venue:4 2", "muted": true, "role": .null]],
             "unfollowed": [],
+            "set": ["08:00", "07:00", ["morning"]],
             "reminder": ["10:00", 1],
             "reminders": [],
             "device": "expo",

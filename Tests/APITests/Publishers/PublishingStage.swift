@@ -15,6 +15,7 @@ struct PublishingStage: Sendable {
     /// Answers every message with the current outcome, and keeps it.
     final class Broker: Sendable {
         private struct State {
+            var lookUps = 0
             var messages: [OutgoingMessage] = []
             var outcome = PublishOutcome.confirmed
             var obstacle: String?
@@ -22,6 +23,8 @@ struct PublishingStage: Sendable {
 
         private let state = Mutex(State())
 
+        /// The number of times that the owner of a token was looked up.
+        var lookUps: Int { state.withLock { $0.lookUps } }
         var messages: [OutgoingMessage] { state.withLock { $0.messages } }
         var outcome: PublishOutcome {
             get { state.withLock { $0.outcome } }
@@ -31,6 +34,8 @@ struct PublishingStage: Sendable {
             get { state.withLock { $0.obstacle } }
             set { state.withLock { $0.obstacle = newValue } }
         }
+
+        func noteLookUp() { state.withLock { $0.lookUps += 1 } }
 
         func publish(_ messages: [OutgoingMessage]) -> [PublishOutcome] {
             state.withLock { state in
@@ -45,7 +50,7 @@ struct PublishingStage: Sendable {
     private let tokens: [String: String]
 
     /// Runs a body with the publishers `shop` (all event types of drop), `till` (`qr_payment` and
-    /// `recipient.upserted`) and `lost` (of an app without a catalogue).
+    /// `recipient.upserted`), `wallet` (safe's `CONFIRMATION_REQUEST`) and `lost` (of an app without a catalogue).
     static func with(
         rate: Int? = nil,
         addresses: Int? = nil,
@@ -54,11 +59,14 @@ struct PublishingStage: Sendable {
         _ body: (PublishingStage) async throws -> Void
     ) async throws {
         let drop = try #require(AppID(validating: "drop"))
+        let safe = try #require(AppID(validating: "safe"))
+        let request = try #require(EventType(validating: "CONFIRMATION_REQUEST"))
         let nowhere = try #require(AppID(validating: "nowhere"))
         let few = ["qr_payment", "recipient.upserted"].compactMap(EventType.init(validating:))
         let made = [
             try PublisherAccount.registered(as: "shop", app: drop, types: nil),
             try PublisherAccount.registered(as: "till", app: drop, types: few),
+            try PublisherAccount.registered(as: "wallet", app: safe, types: [request]),
             try PublisherAccount.registered(as: "lost", app: nowhere, types: nil),
         ]
         let file = PublisherFile(made.map(\.account))
@@ -73,7 +81,13 @@ struct PublishingStage: Sendable {
         try await APIFixture.with(
             rates: CallRates(user: nil, address: addresses, publisher: rate),
             time: time,
-            publishing: PublishingAccess(publishers: { file }, events: publisher)
+            publishing: PublishingAccess(
+                publishers: {
+                    broker.noteLookUp()
+                    return file
+                },
+                events: publisher
+            )
         ) { api in
             try await body(PublishingStage(api: api, broker: broker, tokens: tokens))
         }

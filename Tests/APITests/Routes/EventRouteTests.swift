@@ -1,5 +1,6 @@
 import AMQP
 import API
+import BellhopJSON
 import HTTPServer
 import IntegrationSupport
 import Publishing
@@ -29,6 +30,43 @@ struct EventRouteTests {
             #expect(try await stage.post(text).status == 202)
             let counted = #"bellhop_http_events_total{app="drop",outcome="accepted"} 2"#
             #expect(stage.api.metrics.text().contains(counted))
+        }
+    }
+
+    @Test("a call's token is looked up once, for its limits, its admission and its answer")
+    func lookUps() async throws {
+        try await Stage.with(rate: 100, addresses: 100) { stage in
+            let status = try await stage.post(Stage.event("e1")).status
+            #expect(status == 202)
+            #expect(stage.broker.lookUps == 1)
+        }
+    }
+
+    @Test("a message of another application is published as the event that its mapping makes")
+    func mapped() async throws {
+        try await Stage.with { stage in
+            func post(_ body: String) async throws -> APIFixture.Answer {
+                let attributes = [
+                    ("ce-specversion", "1.0"), ("ce-id", "7"), ("ce-source", "/safe"),
+                    ("ce-type", "transaction-service"),
+                ]
+                return try await stage.post(body, "application/json", as: "wallet", attributes)
+            }
+            let safe = #""chainId":"1","address":"0xA1""#
+            let answer = try await post(#"{"type":"PENDING_MULTISIG_TRANSACTION",\#(safe),"safeTxHash":"0x9f"}"#)
+            #expect(answer.status == 202 && answer["accepted"] == 1, "\(answer.text)")
+            let message = try #require(stage.broker.messages.first)
+            #expect(message.routingKey == "safe.CONFIRMATION_REQUEST" && message.properties.headers.isEmpty)
+            #expect(message.properties.messageID == "PENDING_MULTISIG_TRANSACTION:1:0xA1:0x9f")
+            let event = try JSONParser().parse(message.body).get()
+            #expect(event["eventType"] == "CONFIRMATION_REQUEST" && event["to"] == ["topic": "safe:1:0xa1"])
+            let untyped = try await post("{\(safe)}")
+            #expect(untyped.status == 422 && untyped.code == "unknown-type" && untyped.field == "/type")
+            let forbidden = try await post(#"{"type":"INCOMING_ETHER",\#(safe),"txHash":"0x1","value":"1"}"#)
+            #expect(forbidden.status == 403 && forbidden.code == "forbidden-type")
+            #expect(stage.broker.messages.count == 1)
+            #expect(try await post(#"{"type":"REORG_DETECTED"}"#)["accepted"] == 1)
+            #expect(stage.broker.messages.last?.routingKey == "safe.transaction-service")
         }
     }
 

@@ -9,7 +9,7 @@ struct CatalogSchemaTests {
         return try parser.parse(try Repository.bytes("docs/catalog.schema.json")).get()
     }
 
-    private func accepts(_ file: [UInt8]) throws -> Bool {
+    func accepts(_ file: [UInt8]) throws -> Bool {
         let document = try JSONParser(dialect: .json5, limits: .catalog).parse(file).get()
         return try SchemaEvaluator(root: try schema()).accepts(document)
     }
@@ -25,7 +25,7 @@ struct CatalogSchemaTests {
             ("/$defs/quietHours/oneOf/1", CatalogKeys.platforms), ("/properties/digest", CatalogKeys.digest),
             ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/properties/reminders", CatalogKeys.reminders),
             ("/properties/cap", CatalogKeys.cap), ("/$defs/type/properties/burst", CatalogKeys.burst),
-            ("/$defs/audience/oneOf/1", CatalogKeys.audience),
+            ("/$defs/audience/oneOf/1", CatalogKeys.audience), ("/$defs/mapping", CatalogKeys.mapping),
             ("/$defs/android", CatalogKeys.android),
             ("/$defs/apns", CatalogKeys.apple), ("/$defs/templates/additionalProperties", CatalogKeys.words),
         ]
@@ -43,7 +43,9 @@ struct CatalogSchemaTests {
         let table: [(place: String, words: [String])] = [
             ("/properties/providers/items", PushProvider.allCases.map(\.rawValue)),
             ("/properties/digest/properties/days/items", Weekday.allCases.map(\.rawValue)),
-            ("/properties/types/propertyNames/not", reserved),
+            ("/properties/types/propertyNames/not", reserved), ("/properties/from/propertyNames/not", reserved),
+            ("/$defs/mapping/properties/others", MessageMapping.OtherTypes.allCases.map(\.rawValue)),
+            ("/$defs/mappedInstant/properties/unit", InstantUnit.allCases.map(\.rawValue)),
             ("/$defs/type/properties/priority", Priority.allCases.map(\.rawValue)),
             ("/$defs/type/properties/whenMuted", CatalogType.WhenMuted.allCases.map(\.rawValue)),
             ("/$defs/policy", QuietHoursPolicy.allCases.map(\.rawValue)),

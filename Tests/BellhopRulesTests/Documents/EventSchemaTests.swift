@@ -135,7 +135,18 @@ struct EventSchemaTests {
                 "subscription": .object(WebPush.subscription()),
             ], false
         ),
-        ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios"], false),
+        ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios"], true),
+        ("subscription.upserted", ["userId": "u", "token": "ExponentPushToken[a]", "platform": "ios"], true),
+        ("subscription.upserted", ["userId": "u", "token": "ExponentPushToken[a]", "platform": "web"], false),
+        ("subscription.upserted", ["userId": "u", "token": "https://a.example/x", "platform": "android"], false),
+        ("subscription.upserted", ["userId": "u", "token": .string(WebPush.endpoint), "platform": "web"], false),
+        (
+            "subscription.upserted",
+            [
+                "userId": "u", "token": .string(WebPush.endpoint), "platform": "web",
+                "subscription": .object(WebPush.subscription()),
+            ], true
+        ),
         ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios", "provider": "post"], false),
         (
             "subscription.upserted",

@@ -195,4 +195,26 @@ struct CloudEventsTests {
     }
 
     private struct Unexpected: Error {}
+
+    @Test("an unknown type has the pointer of the attribute or of the member that names it")
+    func unknownType() throws {
+        func pointer(_ document: JSONObject) throws -> String {
+            var envelope = SampleMessages.envelope(document)
+            envelope.contentType = "application/cloudevents+json"
+            let rejection = try SampleMessages.rejection(envelope)
+            #expect(rejection.reason == .unknownType)
+            return rejection.pointer.text
+        }
+        var document: JSONObject = [
+            "specversion": "1.0", "id": "7", "source": "s", "type": "nosuch",
+            "data": ["app": "drop", "to": ["user": "u"]],
+        ]
+        #expect(try pointer(document) == "/type")
+        document["data"] = ["app": "drop", "eventType": "nosuch"]
+        #expect(try pointer(document) == "/data/eventType")
+        var binary = SampleMessages.envelope(#"{"app":"drop"}"#)
+        binary.headers = ["specversion": "1.0", "id": "7", "source": "s", "type": "nosuch"]
+            .map { ("ce-\($0.key)", HeaderValue.string($0.value)) }
+        #expect(try SampleMessages.rejection(binary).pointer.text == "/type")
+    }
 }

@@ -31,6 +31,7 @@ struct FuzzTests {
             _ = catalog.render(event, language: nil)
         case .success(.feed(let update)): #expect(!update.change.user.text.isEmpty)
         case .success(.cancellation(_, let id)): #expect(!id.text.isEmpty)
+        case .success(.ignored(_, let mapping)): #expect(!mapping.text.isEmpty)
         }
     }
 

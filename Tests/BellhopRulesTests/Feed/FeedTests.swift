@@ -139,6 +139,58 @@ struct FeedTests {
         #expect(reminder.type == nil)
     }
 
+    @Test("a reminder may name another event type if its message is named outside the body")
+    func reminderOfAnotherType() throws {
+        func parse(_ type: String, _ change: (inout InboundEnvelope) -> Void) throws -> Result<Submission, Rejection> {
+            let fields = #""userId":"u1","id":"r1","localTime":"09:05","title":"T","body":"","eventType":"\#(type)""#
+            var envelope = SampleMessages.envelope("{\"app\":\"drop\",\(fields)}")
+            change(&envelope)
+            return try SampleMessages.parse(envelope)
+        }
+        let routed = { (envelope: inout InboundEnvelope) in
+            envelope.source = .eventsExchange(routingKey: "drop.reminder.set")
+        }
+        let named = { (envelope: inout InboundEnvelope) in envelope.type = "reminder.set" }
+        let attributed = { (envelope: inout InboundEnvelope) in
+            let attributes = ["specversion": "1.0", "id": "1", "source": "s", "type": "reminder.set"]
+            envelope.headers = attributes.map { ("ce-\($0.key)", HeaderValue.string($0.value)) }
+        }
+        for change in [routed, named, attributed] {
+            guard case .feed(let update) = try parse("system", change).get(), case .reminderSet(let set) = update.change
+            else { throw NotAFeedMessage() }
+            #expect(set.type?.text == "system")
+            let unknown = try #require(try parse("nosuch", change).failure)
+            #expect(unknown.reason == .unknownType && unknown.pointer.text == "/eventType")
+            let mailed = try #require(try parse("security", change).failure)
+            #expect(mailed.reason == .invalidField && mailed.pointer.text == "/eventType")
+        }
+        #expect(try parse("nosuch", routed).failure?.eventType?.text == "reminder.set")
+    }
+
+    @Test("a device needs no provider if its platform and the catalogue leave one choice")
+    func providerOfPlatform() throws {
+        func provider(_ app: String, _ platform: String, _ token: String) throws -> PushProvider? {
+            let source = InboundEnvelope.Source.eventsExchange(routingKey: "\(app).subscription.upserted")
+            let text = #"{"userId":"u1","token":"\#(token)","platform":"\#(platform)"}"#
+            let parser = SubmissionParser(try Repository.catalogs())
+            switch parser.parse(SampleMessages.envelope(text, source: source)) {
+            case .success(.feed(let update)):
+                guard case .subscriptionUpserted(let device) = update.change else { throw NotAFeedMessage() }
+                return device.provider
+            case .failure(let rejection):
+                #expect(rejection.pointer.text == "/provider" && rejection.reason == .invalidField)
+                return nil
+            case .success: throw NotAFeedMessage()
+            }
+        }
+        #expect(try provider("drop", "ios", "ExponentPushToken[a]") == .expo)
+        #expect(try provider("drop", "android", "t") == .fcm)
+        #expect(try provider("padel", "ios", "t") == .apns)
+        #expect(try provider("venues", "ios", "t") == .fcm)
+        // The catalogue names no provider, so an iPhone may be reached by two.
+        #expect(try provider("daily", "ios", "t") == nil)
+    }
+
     @Test("reminders apply to every day unless days are named, and their id is not the message's")
     func reminders() throws {
         let text = #"{"userId":"u1","id":"r1","localTime":"09:05","title":"Trening","body":""}"#
@@ -180,7 +232,7 @@ struct FeedTests {
             (.recipientDeleted, #"{"userId":null}"#, "/userId"),
             (.subscriptionUpserted, #"{"userId":"u","platform":"ios","provider":"apns"}"#, "/token"),
             (.subscriptionUpserted, #"{"userId":"u","token":"t","provider":"apns"}"#, "/platform"),
-            (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"ios"}"#, "/provider"),
+            (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"ios","provider":"post"}"#, "/provider"),
             (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"windows","provider":"apns"}"#, "/platform"),
             (
                 .subscriptionUpserted,

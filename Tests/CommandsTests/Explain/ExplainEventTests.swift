@@ -28,7 +28,9 @@ struct ExplainEventTests {
             }
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let app = words.contains("--app") ? [] : ["--app", "drop"]
-                let answer = await prompt.run(["explain"] + app + ["--user", "ada"] + words)
+                let all = prompt.with("BELLHOP_CATALOGS", Checkout.file("deploy/catalogs").path)
+                let shell = words.contains("safe") ? all : prompt
+                let answer = await shell.run(["explain"] + app + ["--user", "ada"] + words)
                 try await check(answer, answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " "))
             }
         }
@@ -117,6 +119,55 @@ struct ExplainEventTests {
     func mayComeLater(sql: String, isAwaited: Bool) async throws {
         try await ask(after: sql) { answer, text in
             #expect(text.contains("nothing is recorded for the user yet") == isAwaited, "\(answer.output)")
+        }
+    }
+
+    @Test("an event that passed a follower by is explained by the rules, with the role of the follow")
+    func passedBy() async throws {
+        let event = Self.event(to: #"{"topic": "safe:1:0xa1"}"#) + Self.fanout("finished")
+        let request = event.replacing("'drop'", with: "'safe'").replacing(
+            "\"app\": \"drop\"",
+            with: "\"app\": \"safe\""
+        )
+        .replacing("security", with: "CONFIRMATION_REQUEST")
+        func follow(_ role: String, _ removedAt: String = "NULL") -> String {
+            """
+            ; INSERT INTO follows (app, topic, user_id, since, source_time, role, removed_at)
+            VALUES ('safe', 'safe:1:0xa1', 'ada', '2026-02-01T10:00:00Z', now(), \(role), \(removedAt))
+            """
+        }
+        let stories = [
+            (
+                follow("'observer'"),
+                "it is for followers in another role (not-addressed); the user follows as observer.",
+                "not-addressed"
+            ),
+            (follow("NULL"), "(not-addressed); the user follows as a plain follower.", "not-addressed"),
+            (follow("'owner'"), "By the present settings, the rules would keep it: see what has changed since.", nil),
+            (follow("'owner'", "now()"), "(unfollowed); the user no longer follows the topic.", "unfollowed"),
+        ]
+        for (follow, says, reason) in stories {
+            try await ask(["--app", "safe", "--event", "e1"], after: request + follow) { answer, text in
+                #expect(answer.code == .done)
+                #expect(text.contains(says), "\(answer.output)")
+                #expect(text.contains("How the user follows safe:1:0xa1 now"), "\(answer.output)")
+                #expect(text.contains("The rules, if they were asked now"), "\(answer.output)")
+            }
+            try await ask(["--app", "safe", "--event", "e1", "--json"], after: request + follow) { answer, _ in
+                let report = try JSONDecoder().decode(Report.self, from: Data(answer.output.utf8))
+                #expect(report.now?.inApp == (reason == nil))
+                #expect(report.follow?.topic == "safe:1:0xa1")
+                if let reason { #expect(report.now?.push?.reason == reason) }
+            }
+        }
+    }
+
+    @Test("the rules are not asked for a user who never followed the event's topic")
+    func neverFollowed() async throws {
+        let event = Self.event(to: #"{"topic": "venue:42"}"#) + Self.fanout("finished")
+        try await ask(after: event) { answer, text in
+            #expect(text.contains("How the user follows venue:42 now no follow is stored"), "\(answer.output)")
+            #expect(text.contains("The rules are not asked: nothing is recorded for the user"), "\(answer.output)")
         }
     }
 
@@ -359,7 +410,9 @@ struct ExplainEventTests {
             let rule: String?
             let reason: String?
         }
+        struct Follow: Decodable { let topic: String }
         struct Now: Decodable {
+            let inApp: Bool
             let push: Rule?
             let rules: [Rule]
         }
@@ -374,6 +427,7 @@ struct ExplainEventTests {
         let deadLetters: [Letter]
         let timeline: [Moment]
         let settings: Settings
+        let follow: Follow?
         let now: Now?
     }
 }

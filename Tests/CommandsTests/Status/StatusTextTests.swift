@@ -96,6 +96,35 @@ struct StatusTextTests {
         #expect(try status(ready: [.urgent: 8_999_999]).problems == [])
     }
 
+    @Test("the outbox has a line, a problem if it waits for a minute, and members for scripts")
+    func outbox() throws {
+        func read(_ outbox: Status.Observed<OutboxLag>?) throws -> (line: String?, problems: [String], json: JSONValue?)
+        {
+            var status = try status()
+            status.outbox = outbox
+            let line = status.text.split(separator: "\n").first { $0.hasPrefix("outbox") }
+            return (line.map(String.init), status.problems, status.json["outbox"])
+        }
+        let none = try read(nil)
+        #expect(none.line == nil && none.problems.isEmpty && none.json == .null)
+        let empty = try read(.seen(OutboxLag(rows: 0, oldestAge: 0)))
+        #expect(empty.line?.hasSuffix("empty") == true && empty.problems.isEmpty)
+        let one = try read(.seen(OutboxLag(rows: 1, oldestAge: 5)))
+        #expect(one.line?.hasSuffix("1 row, the oldest written 5 s ago") == true && one.problems.isEmpty)
+        let late = try read(.seen(OutboxLag(rows: 100_000, oldestAge: 125)))
+        #expect(late.line?.contains("100,000 rows or more, the oldest written 2 min") == true)
+        #expect(late.problems.count == 1)
+        #expect(late.problems.first?.contains("does bellhop relay run? see docs/runbooks/outbox.md") == true)
+        let members: JSONValue = [
+            "reached": true, "error": .null, "rows": 100_000, "rowsIsCapped": true, "oldestAgeSeconds": 125,
+        ]
+        #expect(late.json == members)
+        let unread = try read(.unseen(because: "Connection refused"))
+        #expect(unread.line?.hasSuffix("-") == true)
+        #expect(unread.problems == ["the outbox cannot be read: Connection refused"])
+        #expect(unread.json?["reached"] == false && unread.json?["error"] == "Connection refused")
+    }
+
     @Test("without the database, no process that cannot be seen is reported as missing")
     func blind() throws {
         let names = TopologyNames(try #require(Namespace("t")))

@@ -41,6 +41,25 @@ extension SafeAcceptanceTests {
         }
     }
 
+    @Test("an owner who unfollows a Safe and follows it again still gets the requests for confirmation")
+    func ownerToggles() async throws {
+        try await ProviderPeer.run(app: "safe") { peer in
+            try await peer.withInbox { inbox in
+                let role = #"{"userId":"olga","topic":"\#(Self.topic)","role":"owner"}"#
+                try await peer.publish("follow.added", role)
+                try await eventually("the owner is known") {
+                    try await inbox.call("GET", "/api/follows", as: "olga")["data"]?.array?.first?["role"] == "owner"
+                }
+                try await inbox.call("DELETE", "/api/follows/\(Self.topic)", as: "olga", expecting: 204)
+                let back = try await inbox.call("PUT", "/api/follows/\(Self.topic)", as: "olga")
+                #expect(back["role"] == "owner")
+                let data = #""data":{"chainId":"1","address":"0x5aFE3855358E112B5647B952709E6165e1c1eEEe"}"#
+                try await peer.publish("CONFIRMATION_REQUEST", #"{"id":"request",\#(data)}"#)
+                try await eventually("the request is in the owner's list") { try await inbox.unread("olga") == 1 }
+            }
+        }
+    }
+
     @Test("what came while a Safe was muted is in the list, and the badge counts only what was shown")
     func badgeAfterMuting() async throws {
         try await ProviderPeer.run(app: "safe") { peer in

@@ -51,7 +51,7 @@ struct MessagePrediction {
             return .recorded(event: event.id.text, users: users.map(\.text))
         case .success(.cancellation(_, let id)):
             return seen.insert(id.text).inserted ? .kept(event: id.text) : nil
-        case .success(.feed): return nil
+        case .success(.feed), .success(.ignored): return nil
         }
     }
 }

@@ -19,8 +19,10 @@ struct FollowRecordTests {
         return try #require(record)
     }
 
-    /// Parses a message such as `follow.added "role":"owner"`.
-    private static func word(_ text: String) throws -> FollowUpdateRow {
+    /// Parses a message such as `follow.added "role":"owner"`; `client ` before it makes it the user's own.
+    private static func word(_ said: String) throws -> FollowUpdateRow {
+        let isFromClient = said.hasPrefix("client ")
+        let text = isFromClient ? String(said.dropFirst(7)) : said
         let parts = text.split(separator: " ", maxSplits: 1)
         let more = parts.count > 1 ? "," + parts[1] : ""
         let json = #"{"app":"drop","eventType":"\#(parts[0])","userId":"u1","topic":"venue:1"\#(more)}"#
@@ -28,7 +30,8 @@ struct FollowRecordTests {
         let key = UserKey(app: update.app, user: update.change.user)
         switch update.change {
         case .followAdded(let follow): return FollowUpdateRow(added: follow, key)
-        case .followRemoved(_, let topic, let token): return FollowUpdateRow(removed: topic, token, key)
+        case .followRemoved(_, let topic, let token):
+            return FollowUpdateRow(removed: topic, token, key, isFromClient: isFromClient)
         default: throw ServerFixtureError("no word about a follow: \(json)")
         }
     }
@@ -56,6 +59,10 @@ struct FollowRecordTests {
         [
             "follow.added", #"follow.added "token":"a","role":"owner""#, #"follow.removed "token":"a""#,
             #"follow.added "muted":false"#, "follow.removed", #"follow.added "token":"a""#,
+        ],
+        [
+            #"follow.added "role":"owner""#, "client follow.removed", #"follow.added "role":"observer""#,
+            "client follow.removed", "client follow.added",
         ],
     ]
 
@@ -95,6 +102,23 @@ struct FollowRecordTests {
         #expect(record.removedAt == nil)
         #expect(record.role == nil && !record.isMuted)
         #expect(record.since == Timestamp(clamping: 3_000_000))
+    }
+
+    @Test("a role survives the user's unfollow, and ends when the app's servers end the follow")
+    func toggled() throws {
+        let owner = (1, #"follow.added "role":"owner","muted":true"#)
+        let left = try Self.heard([owner, (2, "client follow.removed")])
+        #expect(left.removedAt != nil)
+        let back = try Self.heard([owner, (2, "client follow.removed"), (3, "client follow.added")])
+        #expect(back.removedAt == nil && back.role?.text == "owner" && !back.isMuted)
+        let ended = try Self.heard([
+            owner, (2, "client follow.removed"), (3, "follow.removed"), (4, "client follow.added"),
+        ])
+        #expect(ended.removedAt == nil && ended.role == nil)
+        let changed = [
+            owner, (2, "client follow.removed"), (3, #"follow.added "role":null"#), (4, "client follow.removed"),
+        ]
+        #expect(try Self.heard(changed + [(5, "client follow.added")]).role == nil)
     }
 
     @Test("the part of one device ends alone, and the follow ends with its last part")

@@ -33,6 +33,7 @@ struct CatalogParser {
         let cap = self.cap(hasDigest: digest != nil)
         let types = self.types(hasDigest: root.object["digest"] != nil)
         let reminderType = self.reminderType(types)
+        let mappings = MessageMappingParser(types: types).mappings(root)
         guard let app, let timezone, let language else { return nil }
         let outline = Catalog.Builder(
             app: app,
@@ -50,7 +51,7 @@ struct CatalogParser {
             clientsMaySetEmail: clientsMaySetEmail,
             readOnView: readOnView
         )
-        return Catalog(outline, types: types)
+        return Catalog(outline, types: types, mappings: mappings)
     }
 
     /// Reads the alternative names for values in placeholders.
@@ -102,9 +103,11 @@ enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
         "audience", "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "badge",
-        "badgePlatforms", "android", "apns",
-        "clientsMaySetEmail", "readOnView", "types",
+        "badgePlatforms", "android", "apns", "clientsMaySetEmail", "readOnView", "from", "types",
     ]
+    static let mapping =
+        ["only", "eventType", "types", "others"]
+        + EventField.allCases.map(\.rawValue).filter { $0 != "app" && $0 != "eventType" }
     static let reminders = ["type"]
     static let type = [
         "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",

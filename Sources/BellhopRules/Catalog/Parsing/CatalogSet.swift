@@ -3,6 +3,8 @@ public struct CatalogSet: Sendable {
     /// The catalogues in the order of their files.
     public let catalogs: [Catalog]
     private let positions: [AppID: Int]
+    /// The catalogues that convert other applications' messages; usually none.
+    private let converting: [Catalog]
     /// Identifies a set of files; the same files have the same fingerprint, in any order.
     public let fingerprint: String
 
@@ -11,6 +13,19 @@ public struct CatalogSet: Sendable {
         self.catalogs = catalogs
         self.fingerprint = fingerprint
         positions = Dictionary(catalogs.enumerated().map { ($1.app, $0) }, uniquingKeysWith: { first, _ in first })
+        converting = catalogs.filter { !$0.mappings.isEmpty }
+    }
+
+    /// Whether any catalogue converts other applications' messages.
+    var hasMappings: Bool { !converting.isEmpty }
+
+    /// Returns the mapping of a name, with the app's catalogue; `nil` if there is none.
+    func mapping(_ app: some StringProtocol, _ name: some StringProtocol) -> (Catalog, MessageMapping)? {
+        for catalog in converting where catalog.app.text.hasSameBytes(as: app) {
+            let mapping = catalog.mappings.first { $0.name.text.hasSameBytes(as: name) }
+            return mapping.map { (catalog, $0) }
+        }
+        return nil
     }
 
     /// Returns the catalogue of an app; `nil` if there is none.
