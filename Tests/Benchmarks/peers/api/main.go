@@ -29,7 +29,8 @@ import (
 const (
 	reach   = 10000
 	columns = `listed_at, id, type, title, body, urgency::bigint, created_at, read_at IS NOT NULL, seen_at IS NOT NULL,
-		archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile, link_scheme, data`
+		archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile, link_scheme, data,
+		target_id, metadata, extras::jsonb ->> 'imageUrl', extras::jsonb ->> 'expiresAt'`
 	isUnread = `read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())`
 	signIn   = `SELECT set_config('bellhop.app', $1, true), set_config('bellhop.user', $2, true)`
 	lock     = `SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || $1::text || ' ' || $2::text, 1))`
@@ -63,7 +64,12 @@ type item struct {
 	Body         string          `json:"body"`
 	Priority     string          `json:"priority"`
 	CreatedAt    string          `json:"createdAt"`
+	TargetID     *string         `json:"targetId"`
+	Metadata     json.RawMessage `json:"metadata"`
 	VenueID      *string         `json:"venueId"`
+	PushVenueID  *string         `json:"venue_id"`
+	ImageURL     *string         `json:"imageUrl"`
+	ExpiresAt    *string         `json:"expiresAt"`
 	Data         json.RawMessage `json:"data"`
 	Link         *link           `json:"link"`
 	Read         bool            `json:"read"`
@@ -111,9 +117,10 @@ func items(rows pgx.Rows) ([]item, error) {
 		var urgency int64
 		var created time.Time
 		var snoozed *time.Time
-		var web, mobile, scheme, data *string
+		var web, mobile, scheme, data, metadata *string
 		err := rows.Scan(&it.listedAt, &it.number, &it.Type, &it.Title, &it.Body, &urgency, &created, &it.Read, &it.Seen,
-			&it.Archived, &snoozed, &it.VenueID, &web, &mobile, &scheme, &data)
+			&it.Archived, &snoozed, &it.VenueID, &web, &mobile, &scheme, &data,
+			&it.TargetID, &metadata, &it.ImageURL, &it.ExpiresAt)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +131,11 @@ func items(rows pgx.Rows) ([]item, error) {
 			text := clients(*snoozed)
 			it.SnoozedUntil = &text
 		}
-		it.Data = json.RawMessage("{}")
+		it.PushVenueID = it.VenueID
+		it.Data, it.Metadata = json.RawMessage("{}"), json.RawMessage("{}")
+		if metadata != nil {
+			it.Metadata = json.RawMessage(*metadata)
+		}
 		if web != nil && mobile != nil {
 			it.Link = &link{*mobile, scheme, *web}
 		}
