@@ -249,7 +249,7 @@ let package = Package(
             name: "ProofTests",
             dependencies: [
                 "IntegrationSupport", "TestSupport", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox",
-                "Settings", "BellhopRules", "ServiceRuntime",
+                "Cryptography", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ],
             exclude: ["Producers"],
             swiftSettings: settings

@@ -1,5 +1,4 @@
 import BellhopJSON
-import Foundation
 import IntegrationSupport
 import TestSupport
 import Testing
@@ -8,47 +7,6 @@ extension BrowserTests {
     /// Runs the Expo example of docs/phones.md against the API, with stand-ins for the modules of a phone.
     @Suite("The page about phone apps")
     struct PhonePageTests {
-        /// Stand-ins that record the calls; `system` is the state of the phone.
-        private static let phone = """
-            const system = { token: "ExponentPushToken[first]", status: "undetermined", asked: 0, channels: [], routes: [] };
-            const listeners = {};
-            const kept = new Map();
-            const Notifications = {
-              AndroidImportance: { DEFAULT: 3, HIGH: 4, LOW: 2 },
-              setNotificationHandler: (handler) => { listeners.handler = handler; },
-              setNotificationChannelAsync: async (id, { name, importance }) => system.channels.push([id, importance]),
-              getPermissionsAsync: async () => ({ status: system.status }),
-              requestPermissionsAsync: async () => { system.asked++; system.status = "granted"; return system; },
-              getExpoPushTokenAsync: async () => ({ data: system.token }),
-              addPushTokenListener: (listener) => { listeners.token = listener; },
-              addNotificationResponseReceivedListener: (listener) => { listeners.tap = listener; },
-              getLastNotificationResponseAsync: async () => null,
-              dismissAllNotificationsAsync: async () => { system.isDismissed = true; },
-              setBadgeCountAsync: async (count) => { system.badge = count; },
-            };
-            const AsyncStorage = {
-              getItem: async (key) => kept.get(key) ?? null,
-              setItem: async (key, value) => kept.set(key, value),
-              removeItem: async (key) => kept.delete(key),
-            };
-            const router = { push: (route) => system.routes.push(route) };
-            const Platform = { OS: "android" };
-            const session = { token: TOKEN, projectId: "p" };
-            """
-
-        /// The page's block, without its imports and with the address of the test's API.
-        private static func example(at origin: String) throws -> String {
-            let page = try String(contentsOf: Checkout.file("docs/phones.md"), encoding: .utf8)
-            let section = try #require(page.components(separatedBy: "\n## Expo\n").dropFirst().first)
-            let code = try #require(section.components(separatedBy: "```js\n").dropFirst().first)
-            let block = try #require(code.components(separatedBy: "```\n").first)
-            return block.split(separator: "\n", omittingEmptySubsequences: false)
-                .filter { !$0.hasPrefix("import ") }
-                .map { $0.hasPrefix("export ") ? $0.dropFirst("export ".count) : $0 }
-                .joined(separator: "\n")
-                .replacing("https://inbox.example.com", with: origin)
-        }
-
         @Test("the Expo example registers, replaces and removes a device, and opens a tap")
         func expo() async throws {
             try await InboxStage.with { stage in
@@ -56,12 +14,12 @@ extension BrowserTests {
                 try await stage.browser.go(to: "\(stage.origin)/host")
                 let token = try stage.api.token("ada")
                 let script = """
-                    \(Self.phone.replacing("TOKEN", with: "\"\(token)\""))
-                    \(try Self.example(at: stage.origin))
+                    \(try ExpoExample.script(at: stage.origin, token: token))
                     const steps = [];
                     return (async () => {
+                      const { timezone } = await (await reportClock()).json();
                       await register(false);
-                      steps.push({ asked: system.asked, channels: system.channels, kept: kept.get("pushToken") });
+                      steps.push({ isHere: timezone === Intl.DateTimeFormat().resolvedOptions().timeZone, asked: system.asked, channels: system.channels, kept: kept.get("pushToken") });
                       await register(true);
                       steps.push({ asked: system.asked, status: system.status });
                       system.token = "ExponentPushToken[second]";
@@ -77,6 +35,7 @@ extension BrowserTests {
                     """
                 let steps = try #require(try await stage.browser.run(script).array)
                 #expect(steps[0]["asked"] == 0)
+                #expect(steps[0]["isHere"] == true)
                 #expect(steps[0]["kept"] == "ExponentPushToken[first]")
                 #expect(steps[0]["channels"]?.array?.first == ["transactions", 3])
                 #expect(steps[1]["asked"] == 1)
