@@ -15,12 +15,14 @@ final class BenchChild: Sendable {
     /// The identifier is invalid after that.
     private let status = Mutex<CInt?>(nil)
 
+    static let thisProgram = "/proc/self/exe"
+
     /// Starts this program, or another one, with these words.
     ///
     /// Its stderr goes to a file.
     init(
         _ words: [String],
-        of program: String = "/proc/self/exe",
+        of program: String = thisProgram,
         environment: [String: String],
         logFile: String
     ) throws {

@@ -4,7 +4,7 @@ import Pipeline
 package import ServiceRuntime
 import Settings
 
-/// The command `bellhop bench [fanout|urgent|api|publishing|latency|idle|decision|erasures|relay]`.
+/// The command `bellhop bench [cold|fanout|urgent|api|publishing|latency|idle|decision|erasures|relay]`.
 ///
 /// It measures rates, costs and latencies of workers and of the inbox API.
 package enum BenchCommand: Command {
@@ -14,6 +14,7 @@ package enum BenchCommand: Command {
     package static let mayBeDumped = true
     package static let synopsis = [
         "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
+        "bench cold [--events N] [--workers N] [--seed N] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
         "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
         "bench api [--users N] [--stored N] [--connections N] [--streams N] [--seconds N] [--peer FILE] [--json] [--keep]",
@@ -56,7 +57,7 @@ package enum BenchCommand: Command {
 /// The measurement that a command line asks for.
 private struct BenchOrder: Sendable {
     enum Run: String {
-        case throughput, fanout, urgent, api, publishing, latency, idle, erasures, relay
+        case throughput, cold, fanout, urgent, api, publishing, latency, idle, erasures, relay
         /// In memory.
         ///
         /// All others use servers and workers.
@@ -84,7 +85,7 @@ private struct BenchOrder: Sendable {
         let words = call.words
         guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
             throw words.misuse(
-                "expected nothing, fanout, urgent, api, publishing, latency, idle, decision, erasures or relay"
+                "expected nothing, cold, fanout, urgent, api, publishing, latency, idle, decision, erasures or relay"
             )
         }
         self.run = run
@@ -143,6 +144,9 @@ private struct BenchOrder: Sendable {
         switch run {
         case .latency:
             return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate).measure(on: testbed)
+        case .cold:
+            let run = ColdRun(events: events ?? 50_000, seed: seed, utcHour: utcHour, workers: workers, say: say)
+            return try await run.measure(on: testbed)
         case .fanout: return try await FanoutRun(workload: audience, workers: workers, say: say).measure(on: testbed)
         case .urgent:
             let run = UrgentRun(workload: audience, workers: workers, rate: rate, idleSeconds: idleSeconds, say: say)

@@ -1,7 +1,5 @@
 import BellhopRules
-import Foundation
 import Operations
-import Roles
 import ServiceRuntime
 import Store
 
@@ -30,11 +28,7 @@ struct ErasureRun: Sendable {
         say("seeding \(whole.users) users")
         try await testbed.seed(whole)
         try await testbed.ledger.stopCountingTombstones()
-        let children = try (1...workers).map {
-            try testbed.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
-        }
-        try await testbed.publish(0..<Self.warmUp, of: whole)
-        try await testbed.awaitEnd(of: Self.warmUp, children)
+        let children = try await testbed.startWorkers(workers, warmedBy: Self.warmUp, of: whole)
         let load = ProcessTable.load()
         let before = try await drain(Self.warmUp..<Self.warmUp + half, of: whole, testbed, children)
         say("erasing \(erasures) users")
@@ -60,24 +54,14 @@ struct ErasureRun: Sendable {
         .both("events per second \(when)", rate.text(digits: 0), name, .decimal(rate, digits: 1))
     }
 
-    /// Fills the lane while the workers are stopped, and returns the events per second that they then process.
-    ///
-    /// The stopped workers keep their connections, and with them their query plans.
+    /// Returns the events per second that the workers process.
     private func drain(
         _ events: Range<Int>,
         of whole: Workload,
         _ testbed: Testbed,
         _ children: [BenchChild]
     ) async throws -> Double {
-        say("publishing \(events.count) events")
-        for child in children { child.send(SIGSTOP) }
-        defer { for child in children { child.send(SIGCONT) } }
-        try await testbed.publish(events, of: whole)
-        let start = SystemTime().now().microseconds
-        say("draining")
-        for child in children { child.send(SIGCONT) }
-        try await testbed.awaitEnd(of: events.upperBound, children)
-        guard let span = try await testbed.ledger.span(since: start) else { return 0 }
-        return Double(events.count) * 1e6 / Double(max(1, span.lastSettled - span.firstRecorded))
+        say("publishing and draining \(events.count) events")
+        return Double(events.count) / (try await testbed.drain(events, of: whole, children) {}.seconds)
     }
 }

@@ -6,8 +6,8 @@ import Store
 
 /// Waits for the workers and reads their results.
 extension Testbed {
-    /// Without progress for this time, something is broken.
-    private static let patience = Duration.seconds(60)
+    /// Without progress for this time, something is broken; a profiler's worker takes minutes to start.
+    private var patience: Duration { workerProgram == nil ? .seconds(60) : .seconds(1_200) }
 
     /// Waits until the number of events is recorded and no delivery is open.
     func awaitEnd(
@@ -44,11 +44,11 @@ extension Testbed {
             if isDone { return }
             if found != last { moved = .now }
             last = found
-            guard ContinuousClock.now - moved < Self.patience else {
+            guard ContinuousClock.now - moved < patience else {
                 throw CommandFailure(
                     .answerIsNo,
                     attempted: "draining the lane",
-                    cameBack: "nothing moved for a minute at \(found) of \(goal)",
+                    cameBack: "nothing moved for \(patience.components.seconds) s at \(found) of \(goal)",
                     whatToDo: "run it with --keep and read the workers' logs in \(folder)"
                 )
             }
@@ -80,21 +80,27 @@ extension Testbed {
         try await ledger.analyze()
     }
 
+    /// Compares the rows and pushes of these events, by default of all, with the workload.
+    ///
+    /// `pushes` is the number of pushes before.
     func verification(
         of workload: Workload,
+        in events: Range<Int>? = nil,
         since mark: BenchmarkBook.Mark = .beginning,
-        _ stub: PushStub
+        _ stub: PushStub,
+        after pushes: Int = 0
     ) async throws -> Verification {
-        let expected = workload.expectation()
+        let events = events ?? 0..<workload.events
+        let expected = workload.expectation(for: events.lazy.map(workload.user(ofEvent:)))
         return Verification(
-            expectedEvents: workload.events,
+            expectedEvents: events.count,
             notifications: try await ledger.notifications(since: mark),
             distinctNotifications: try await ledger.distinctEvents(since: mark),
             expectedEndings: expected.endings,
             endings: try await ledger.endings(since: mark),
             hasDeadLetters: try await hasDeadLetters(),
             expectedPushes: expected.pushes,
-            pushes: try await stub.answered()
+            pushes: try await stub.answered().map { $0 - pushes }
         )
     }
 }

@@ -95,6 +95,9 @@ final class Testbed: Sendable {
 
     var names: TopologyNames { setup.names }
 
+    /// The program to start as a worker, such as a profiler's wrapper; `nil` for this program.
+    var workerProgram: String? { environment["BENCH_WORKER"] }
+
     private func prepare() async throws {
         try Workload.verify(catalogs)
         try FileManager.default.createDirectory(
@@ -146,12 +149,20 @@ final class Testbed: Sendable {
 
     /// Starts another process of this program, which ends with the testbed.
     ///
+    /// A worker is a process of the program that `BENCH_WORKER` names, if it is set.
+    ///
     /// `settings` are environment variables. `nil` removes one.
     func start(_ words: [String], log: String, with settings: [String: String?] = [:]) throws -> BenchChild {
         var environment = environment.merging(settings)
         // The sandbox creates the files that the providers' file will name.
         if words.first == "sandbox" { environment[Setting.providers.environmentName] = nil }
-        let child = try BenchChild(words, environment: environment, logFile: "\(folder)/\(log).log")
+        let program = words.first == WorkerCommand.name ? workerProgram : nil
+        let child = try BenchChild(
+            words,
+            of: program ?? BenchChild.thisProgram,
+            environment: environment,
+            logFile: "\(folder)/\(log).log"
+        )
         children.add(child)
         return child
     }
@@ -175,7 +186,7 @@ final class Testbed: Sendable {
         for start in stride(from: 0, to: workload.users, by: 5_000) {
             try Task.checkCancellation()
             let part = (start..<min(start + 5_000, workload.users)).map(workload.person)
-            try await people.insert(part, app: app)
+            try await people.insert(part, app: app, areReached: workload.areDevicesReached)
         }
         try await ledger.analyze()
     }

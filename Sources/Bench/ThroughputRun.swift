@@ -1,12 +1,10 @@
 import BellhopRules
 import CLI
-import Foundation
 import Operations
-import Roles
 import ServiceRuntime
 import Store
 
-/// Drains a preloaded lane with one or more workers and measures what it takes.
+/// Drains a filled lane with one or more workers and measures what it takes.
 struct ThroughputRun: Sendable {
     let workload: Workload
     let workers: Int
@@ -16,6 +14,9 @@ struct ThroughputRun: Sendable {
     /// Reports progress.
     let say: @Sendable (String) -> Void
 
+    /// Events before the measured ones, which the workers process first, so that their start is measured apart.
+    private static let warmUp = 1_000
+
     func measure(on testbed: Testbed) async throws -> BenchReport {
         let stub = try await PushStub.start(testbed, at: stub)
         say("seeding \(workload.users) users")
@@ -24,59 +25,51 @@ struct ThroughputRun: Sendable {
             say("storing \(stored) notifications of before")
             try await testbed.store(stored)
         }
-        say("publishing \(workload.events) events")
-        try await testbed.publish(0..<workload.events, of: workload)
+        let warmUp = Self.warmUp
+        let whole = workload.lasting(warmUp + workload.events)
+        let beginning = try await testbed.ledger.mark()
+        say("starting \(workers) \(workers == 1 ? "worker" : "workers"), with \(warmUp) events")
+        let children = try await testbed.startWorkers(workers, warmedBy: warmUp, of: whole, since: beginning)
+        let start = try testbed.processorTime(of: children)
         let meter = try await ProcessorMeter(testbed, stub: stub)
         let load = ProcessTable.load()
-        say("draining with \(workers) \(workers == 1 ? "worker" : "workers")")
-        let mark = try await testbed.ledger.mark()
-        let footprint = try await testbed.ledger.footprint()
-        let usedBefore = meter.read()
-        let clock = SystemTime()
-        let started = clock.now()
-        let children = try (1...workers).map {
-            try testbed.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
-        }
-        try await testbed.awaitEnd(of: workload.events, since: mark, children)
-        let used = meter.read() - usedBefore
-        let worker = children.compactMap { ProcessTable.processorTime(of: Int($0.identifier)) }
-        let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
-        guard let span = try await testbed.ledger.span(since: started.microseconds), worker.count == workers,
-            peaks.count == workers
-        else {
-            throw CommandFailure(
-                .tryAgain,
-                attempted: "reading what the run has used",
-                cameBack: "a worker is gone",
-                whatToDo: "run it again"
+        let mark = beginning.from(try await testbed.ledger.mark())
+        let pushes = try await stub.answered() ?? 0
+        say("publishing and draining \(workload.events) events")
+        let events = warmUp..<whole.events
+        let drained = try await testbed.drain(events, of: whole, since: beginning, children) {
+            (
+                worker: try testbed.processorTime(of: children), others: meter.read(),
+                footprint: try await testbed.ledger.footprint()
             )
         }
+        let (seconds, before, after) = drained
+        let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
+        guard peaks.count == workers else { throw CommandFailure.workerIsGone }
         for child in children { await child.end() }
-        let room = rooms(footprint, try await testbed.ledger.footprint())
-        let verification = try await testbed.verification(of: workload, since: mark, stub)
-        let seconds = Double(span.lastSettled - span.firstRecorded) / 1e6
-        let sinceStart = Double(span.lastSettled - started.microseconds) / 1e6
+        let room = rooms(before.footprint, try await testbed.ledger.footprint())
+        let verification = try await testbed.verification(of: whole, in: events, since: mark, stub, after: pushes)
         let crew = workers == 1 ? "1 worker" : "\(workers) workers"
-        let before = stored > 0 ? ", \(stored) notifications stored before" : ""
-        let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)\(before)"
+        let past = stored > 0 ? ", \(stored) notifications stored before" : ""
+        let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)\(past)"
         let figures = [
             .told("events", .int(workload.events)), .told("users", .int(workload.users)),
             .told("workers", .int(workers)), .told("stored", .int(stored)),
             .told("seed", .string(String(workload.seed))),
             Self.rate("events per second", workload.events, seconds, "eventsPerSecond"),
             Self.rate("pushes per second", verification.expectedPushes, seconds, "pushesPerSecond"),
+            .both("seconds", seconds.text(digits: 2), "seconds", .decimal(seconds, digits: 3)),
             .both(
-                "seconds",
-                "\(seconds.text(digits: 2)) (\(sinceStart.text(digits: 2)) with the start)",
-                "seconds",
-                .decimal(seconds, digits: 3)
+                "start",
+                "\((start * 1e3).text(digits: 0)) ms of processor time, the workers and \(warmUp) events",
+                "startProcessorMilliseconds",
+                .decimal(start * 1e3, digits: 1)
             ),
-            .told("secondsWithStart", .decimal(sinceStart, digits: 3)),
         ]
         let peak = peaks.max() ?? 0
         let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .int(peak))]
         let machine = try await MachineDescription(testbed, load: load)
-        let costs = costs(worker.reduce(0, +), used)
+        let costs = costs(after.worker - before.worker, after.others - before.others)
         return BenchReport("W1", title, machine, figures + costs + room + memory, verification)
     }
 
@@ -100,7 +93,7 @@ struct ThroughputRun: Sendable {
 
     /// Returns the processor time per event, for all processes of the run.
     ///
-    /// `worker` is the time of all workers, including their start.
+    /// `worker` is the time of all workers, without their start.
     private func costs(_ worker: Double, _ others: ProcessorMeter.Reading) -> [BenchReport.Figure] {
         let parts = [
             ("worker", worker), ("broker", others.broker), ("database", others.database), ("stub", others.stub),

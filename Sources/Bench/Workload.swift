@@ -12,7 +12,7 @@ import Store
 /// average.
 struct Workload: Sendable {
     let seed: UInt64
-    let events: Int
+    var events: Int
     let users: Int
     /// The hour of the day in UTC.
     ///
@@ -20,6 +20,10 @@ struct Workload: Sendable {
     let utcHour: Int
     /// Whether all users have muted these types, so that only rows are written.
     var isMuted = false
+    /// Whether every user has an event before any user has two, instead of a random user each time.
+    var isInTurn = false
+    /// Whether their providers have accepted pushes to the devices before.
+    var areDevicesReached = true
 
     static let appName = "drop"
     static let types = ["qr_payment", "transaction_complete"]
@@ -92,9 +96,13 @@ struct Workload: Sendable {
     // MARK: - Events
 
     func user(ofEvent event: Int) -> Int {
+        if isInTurn { return event % users * Self.step % users }
         var chance = WorkloadChance(seed: seed, stream: UInt64(event) << 1 | 1)
         return chance.index(below: users)
     }
+
+    /// A prime above any number of users, so that its multiples visit each user once, far from the one before.
+    private static let step = 15_485_863
 
     func type(ofEvent event: Int) -> String { Self.types[event % Self.types.count] }
 
@@ -112,7 +120,9 @@ struct Workload: Sendable {
 
     /// Returns the same workload with another number of events.
     func lasting(_ events: Int) -> Workload {
-        Workload(seed: seed, events: events, users: users, utcHour: utcHour, isMuted: isMuted)
+        var workload = self
+        workload.events = events
+        return workload
     }
 
     /// Returns an event of about 300 bytes, with texts from the catalogue's template.

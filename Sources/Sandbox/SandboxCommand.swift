@@ -81,6 +81,7 @@ extension SandboxCommand {
         options.publicHost = try words.optional("host", "the name of a host", host)
         options.caFile = words.value("ca-out")
         options.serviceAccountFile = words.value("service-account-out")
+        options.issuesTokensUnchecked = options.serviceAccountFile != nil
         options.apnsKeyFile = words.value("apns-key")
         let project = try words.optional("project", "small letters, digits and hyphens, 63 at most") {
             SandboxOptions.isProject($0) ? $0 : nil

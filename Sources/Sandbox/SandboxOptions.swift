@@ -62,6 +62,8 @@ package struct SandboxOptions: Sendable {
     package var caFile: String?
     /// The file for the service account, readable only by its owner; `nil` for none.
     package var serviceAccountFile: String?
+    /// Whether answers that are given without checking contain an access token.
+    package var issuesTokensUnchecked = true
     /// The file for APNs' key, readable only by its owner; `nil` for none.
     package var apnsKeyFile: String?
     /// The file for the subscription of a browser that exists from the start, readable only by its owner; `nil` for no

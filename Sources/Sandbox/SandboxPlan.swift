@@ -44,7 +44,7 @@ struct SandboxPlan: Sendable {
         switch options.checking {
         case .none:
             let noted = options.notedWord.map { ArrivalLog(word: $0, time: options.time) }
-            handler = UncheckedHandler(noting: noted)
+            handler = UncheckedHandler(noting: noted, issuingTokens: options.issuesTokensUnchecked)
         case .strict:
             let tokens = AccessTokens(lifetime: options.tokenLifetime)
             let endpoint = TokenEndpoint(

@@ -9,8 +9,14 @@ final class UncheckedHandler: HTTP2Handler {
     private let answered = Atomic<Int>(0)
     /// `nil` if nothing is read.
     let noted: ArrivalLog?
+    private let reaction: HTTP2Reaction
 
-    init(noting noted: ArrivalLog? = nil) { self.noted = noted }
+    /// Creates a handler; one that issues tokens adds an access token to every answer, since it does not know which
+    /// requests ask for one.
+    init(noting noted: ArrivalLog? = nil, issuingTokens issuesTokens: Bool = false) {
+        self.noted = noted
+        reaction = HTTP2Reaction(.answer(.json(200, Array((issuesTokens ? Self.withToken : Self.message).utf8))))
+    }
 
     var readsContent: Bool { noted != nil }
 
@@ -25,22 +31,19 @@ final class UncheckedHandler: HTTP2Handler {
     func react(to request: HTTP2Request) -> HTTP2Reaction {
         answered.wrappingAdd(1, ordering: .relaxed)
         noted?.look(at: request.body)
-        return Self.reaction
+        return reaction
     }
 
-    /// One body for all requests: it contains a `name` for senders of messages and an access token for clients that
-    /// request one.
-    private static let reaction = HTTP2Reaction(
-        .answer(
-            .json(
-                200,
-                Array(
-                    """
-                    {"name":"projects/unchecked/messages/0",\
-                    "access_token":"unchecked","expires_in":3600,"token_type":"Bearer"}
-                    """.utf8
-                )
-            )
-        )
-    )
+    /// FCM's answer to an accepted message.
+    static let message = """
+        {
+          "name": "projects/unchecked/messages/0:1500415314455276%31bd1c9631bd1c96"
+        }
+
+        """
+
+    private static let withToken = """
+        {"name":"projects/unchecked/messages/0",\
+        "access_token":"unchecked","expires_in":3600,"token_type":"Bearer"}
+        """
 }

@@ -26,6 +26,27 @@ struct BenchCommandTests {
         for figure in ["diskBytesPerEvent", "walBytesPerEvent", "pagesPerEvent"] {
             #expect((report[figure] as? Double ?? 0) > 0, "\(figure)")
         }
+        #expect((report["startProcessorMilliseconds"] as? Double ?? 0) > 0)
+        let costs = try #require(report["microsecondsPerEvent"] as? [String: Any])
+        #expect(costs["worker"] as? Double != nil, "\(costs)")
+    }
+
+    @Test(
+        "devices that were never reached are measured first, then the same devices again",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func cold() async throws {
+        let report = try await Self.report(["cold", "--events", "300", "--workers", "2"])
+        #expect(report["workload"] as? String == "cold")
+        for half in ["cold", "warm"] {
+            let figures = try #require(report[half] as? [String: Any])
+            #expect((figures["eventsPerSecond"] as? Double ?? 0) > 0, "\(figures)")
+            #expect((figures["workerMicroseconds"] as? Double ?? -1) >= 0, "\(figures)")
+        }
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+        // Half a percent of the events is published twice and counts once.
+        #expect(verification["notifications"] as? Int == 1_600)
     }
 
     @Test(

@@ -80,6 +80,16 @@ struct WorkloadTests {
         #expect(suppressed + pushed == 20_000)
     }
 
+    @Test("in turn, every user has an event before any user has two", arguments: [1, 2, 999, 1_000])
+    func goesInTurn(users: Int) {
+        var workload = Workload(seed: 7, events: 3 * users, users: users, utcHour: 13)
+        workload.isInTurn = true
+        for turn in 0..<3 {
+            let met = Set((turn * users..<(turn + 1) * users).map(workload.user(ofEvent:)))
+            #expect(met == Set(0..<users))
+        }
+    }
+
     @Test("catalogues without the app are rejected with advice")
     func refusesOtherCatalogs() throws {
         let empty = try CatalogSet.load(files: []).get()

@@ -37,6 +37,14 @@ struct BenchmarkBook: Sendable {
         /// A mark before all rows.
         static let beginning = Mark()
 
+        /// Returns the mark with the time of a later one: rows may fill the free space of pages that were written
+        /// between the two.
+        func from(_ later: Mark) -> Mark {
+            var mark = self
+            mark.instant = later.instant
+            return mark
+        }
+
         /// Returns the parameters that select rows written since the mark.
         ///
         /// They begin at the last page, which may have had free space.

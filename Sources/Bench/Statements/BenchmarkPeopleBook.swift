@@ -24,7 +24,7 @@ struct BenchmarkPerson: Sendable, Hashable {
 /// Fills an empty schema with users, thousands per statement: the same number of feed messages would be a separate
 /// benchmark.
 ///
-/// Their devices count as reached, as most devices do in a system that has run for a while.
+/// Their devices usually count as reached, as most devices do in a system that has run for a while.
 struct BenchmarkPeopleBook: Sendable {
     private let pool: PostgresPool
 
@@ -34,7 +34,7 @@ struct BenchmarkPeopleBook: Sendable {
         self.pool = pool
     }
 
-    func insert(_ people: [BenchmarkPerson], app: AppID) async throws(StoreError) {
+    func insert(_ people: [BenchmarkPerson], app: AppID, areReached: Bool) async throws(StoreError) {
         let users = people.map(\.user)
         let owners = people.flatMap { person in person.tokens.map { _ in person.user } }
         _ = try await pool.run(
@@ -50,7 +50,7 @@ struct BenchmarkPeopleBook: Sendable {
         )
         _ = try await pool.run(
             Self.subscriptions,
-            [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens))]
+            [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens)), .boolean(areReached)]
         )
     }
 
@@ -74,7 +74,7 @@ struct BenchmarkPeopleBook: Sendable {
         INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, permission, environment,
                                         registered_at, last_seen_at, source_time, reached_at)
         SELECT $1, p.user_id, 'sub_' || substr(md5(p.token), 1, 16), 'android', 'fcm', p.token, 'granted', 'production',
-               now(), now(), now(), now()
+               now(), now(), now(), CASE WHEN $4 THEN now() END
         FROM unnest($2::text[], $3::text[]) AS p (user_id, token)
         """
     )

@@ -151,6 +151,19 @@ struct ControlTests {
         }
     }
 
+    @Test("without access tokens, every answer is FCM's to an accepted message")
+    func answersAsFCM() async throws {
+        try await withSandbox {
+            $0.checking = .none
+            $0.issuesTokensUnchecked = false
+        } _: { client in
+            let message = try await client.send("anything", bearer: nil)
+            #expect(message.status == 200)
+            let names = message.json?.object?.members.map { $0.key }
+            #expect(names == ["name"])
+        }
+    }
+
     @Test("the times of requests with the noted word are listed if checking is off, by the text after the word")
     func notes() async throws {
         try await withSandbox {
