@@ -151,8 +151,13 @@ struct APIFixture: Sendable {
     }
 
     /// Writes a notification that is created at the current time.
-    func arrive(_ number: Int, for user: String = "ada", app: String = "drop") async throws -> String {
-        try await notify(number, for: user, app: app, isNew: true)
+    func arrive(
+        _ number: Int,
+        for user: String = "ada",
+        app: String = "drop",
+        type: String = "transaction_complete"
+    ) async throws -> String {
+        try await notify(number, for: user, app: app, type: type, isNew: true)
     }
 
     static func id(_ number: Int) -> String {

@@ -15,6 +15,8 @@ struct LiveEvent: Sendable {
         case badge
         /// The client must reload the list.
         case resync
+        /// The user's settings or preferences have changed.
+        case settings
     }
 
     let kind: Kind
@@ -72,6 +74,14 @@ struct LiveEventBuilder {
     ///
     /// The list is empty if nothing has changed.
     func events(of difference: InboxDifference, since before: InboxSnapshot) -> [LiveEvent] {
+        inboxEvents(of: difference, since: before) + settings(since: before.settings)
+    }
+
+    private func settings(since before: SettingsPrint?) -> [LiveEvent] {
+        before == nil || before == after.settings ? [] : [LiveEvent(.settings, [:], known: after)]
+    }
+
+    private func inboxEvents(of difference: InboxDifference, since before: InboxSnapshot) -> [LiveEvent] {
         if difference.isEmpty { return [] }
         guard !isUnclear(difference) else { return [resync] }
         let base = after.before(difference.arrived)
@@ -87,6 +97,10 @@ struct LiveEventBuilder {
     /// Returns the events for a client that connects with or without a cursor.
     func events(since cursor: InboxCursor?) -> [LiveEvent] {
         guard let cursor else { return [badge] }
+        return inboxEvents(since: cursor) + settings(since: cursor.settings)
+    }
+
+    private func inboxEvents(since cursor: InboxCursor) -> [LiveEvent] {
         switch cursor.gap(to: after) {
         case .nothing: return []
         case .badge: return [badge]
@@ -107,13 +121,13 @@ struct LiveEventBuilder {
 
     private func isUnclear(_ difference: InboxDifference) -> Bool {
         difference.arrived.count > Self.mostArrivals || difference.gone.contains { exits[$0] == nil }
-            || difference.reachesDeeper && after.unread > 0
+            || difference.reachesDeeper && (after.unread > 0 || after.rows.contains { !$0.isRead })
     }
 
     private typealias Mark = (kind: LiveEvent.Kind, data: JSONObject)
 
     private func marks(of difference: InboxDifference, unread: Int) -> [Mark] {
-        let readAll = difference.reachesDeeper && after.unread == 0
+        let readAll = difference.reachesDeeper
         var marks: [Mark] = []
         if readAll || !difference.read.isEmpty {
             let which: JSONObject = readAll ? ["all": true] : Self.ids(difference.read)

@@ -167,7 +167,8 @@ extension LiveHub {
     }
 
     private func look(_ reader: UserKey, _ asking: Asking) async throws(StoreError) {
-        let glimpse = try await here.users.glimpse(of: reader)
+        guard let catalog = here.catalogs.current[reader.app] else { return }
+        let glimpse = try await here.users.glimpse(of: reader, uncounted: catalog.uncountedTypes)
         let before = asking.isFollowed ? asking.before : nil
         let difference = before.map { InboxDifference(from: $0, to: glimpse) }
         var wanted = Set(difference?.arrived.suffix(LiveEventBuilder.mostArrivals) ?? [])
@@ -176,7 +177,6 @@ extension LiveHub {
         }
         let items = try await here.users.items(Array(wanted), of: reader)
         let exits = try await here.users.exits(of: difference?.gone ?? [], of: reader)
-        guard let catalog = here.catalogs.current[reader.app] else { return }
         let news = LiveEventBuilder(after: glimpse, items: items, exits: exits, catalog: catalog)
         let events = difference.flatMap { difference in before.map { news.events(of: difference, since: $0) } } ?? []
         let joins = asking.joins.mapValues { news.events(since: $0.cursor) }

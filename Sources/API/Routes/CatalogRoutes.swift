@@ -13,6 +13,7 @@ enum CatalogRoutes {
         }
         let answer = HTTPResponse.object([
             "language": .string(call.catalog.language.text), "timezone": .string(call.catalog.timezone.text),
+            "languages": .array(call.catalog.labelLanguages.map { .string($0.text) }),
             "schemes": .array(call.catalog.schemes.map(JSONValue.string)),
             "readOnView": .bool(call.catalog.readOnView),
             "ways": .array(ways(call).map(JSONValue.string)),
@@ -53,7 +54,7 @@ enum CatalogRoutes {
         [
             "type": .string(type.type.text), "label": label, "priority": .string(type.priority.rawValue),
             "icon": .optional(type.icon), "color": .optional(type.color), "background": .optional(type.background),
-            "mandatory": .bool(type.isMandatory),
+            "mandatory": .bool(type.isMandatory), "badge": .bool(type.setsBadge),
             "defaults": ["push": .bool(type.pushByDefault), "email": .bool(type.emailByDefault)],
             "quietHours": .object(
                 JSONObject(

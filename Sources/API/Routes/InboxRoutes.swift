@@ -8,7 +8,7 @@ enum InboxRoutes {
     /// Answers `GET /api/notifications`.
     static func list(_ call: APIRequest) async throws -> HTTPResponse {
         let query = try inboxQuery(call)
-        let page = try await call.users.page(query, of: call.reader)
+        let page = try await call.users.page(query, of: call.reader, uncounted: call.catalog.uncountedTypes)
         let answer = HTTPResponse.object([
             "data": .array(page.items.map { $0.json(call.catalog) }),
             "pinned": .array(page.pinned.map { $0.json(call.catalog) }),
@@ -24,13 +24,14 @@ enum InboxRoutes {
     /// Only the first page of the unfiltered list has one.
     private static func cursor(_ query: InboxQuery, _ page: InboxPage) -> InboxCursor? {
         guard query == InboxQuery(limit: query.limit) else { return nil }
-        return InboxCursor(page.items, isWhole: page.next == nil, unread: page.unread)
+        return InboxCursor(page.items, isWhole: page.next == nil, unread: page.unread, settings: page.settings)
     }
 
     /// Answers `GET /api/notifications/unread-count`.
     static func unreadCount(_ call: APIRequest) async throws -> HTTPResponse {
         _ = try call.query()
-        return .object(["unreadCount": .number(try await call.users.unreadCount(of: call.reader))])
+        let count = try await call.users.unreadCount(of: call.reader, uncounted: call.catalog.uncountedTypes)
+        return .object(["unreadCount": .number(count)])
     }
 
     private static func inboxQuery(_ call: APIRequest) throws(APIError) -> InboxQuery {

@@ -24,7 +24,7 @@ enum SettingsRoutes {
                 throw APIError.field("email", "only the app's servers set the address")
             }
         }
-        if !body.isEmpty { try await call.isHeard(update, isDefault: isDefault) }
+        if !body.isEmpty, try await call.isHeard(update, isDefault: isDefault) { call.tools.live.changed(call.reader) }
         return try await answer(call)
     }
 
@@ -76,6 +76,7 @@ enum PreferenceRoutes {
         guard try await call.isHeard(update, where: condition) else {
             throw APIError(412, "precondition-failed", "there are preferences already")
         }
+        call.tools.live.changed(call.reader)
         return .object(said.preferences.value ?? JSONObject())
     }
 
@@ -94,6 +95,7 @@ enum PreferenceRoutes {
             update.change = .recipientUpserted(said)
             let text = stored.map { String(decoding: $0, as: UTF8.self) }
             guard try await call.isHeard(update, where: .preferencesStand(text)) else { continue }
+            call.tools.live.changed(call.reader)
             return .object(said.preferences.value ?? merged)
         }
         throw APIError(409, "changed-meanwhile", "the preferences were modified concurrently; retry")

@@ -63,6 +63,7 @@ struct UnsubscribeRoutes: Sendable {
                     try await tools.users.optOut(of: reader, addressHash: address)
                 }
             }
+            tools.live.changed(reader)
             return page(words, app: reader.app, "<p>\(words.done)</p>")
         }
     }

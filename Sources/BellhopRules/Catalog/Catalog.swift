@@ -81,6 +81,9 @@ public final class Catalog: Sendable {
         let readOnView: Bool
     }
 
+    /// The types that do not count in the number of unread notifications.
+    package var uncountedTypes: [EventType] { types.filter { !$0.setsBadge }.map(\.type) }
+
     /// Returns the catalogue's entry for a type; `nil` if the type is unknown.
     public subscript(type: EventType) -> CatalogType? { positions[type].map { types[$0] } }
 
@@ -131,6 +134,14 @@ public final class Catalog: Sendable {
             return words[..<end.lowerBound].lowercased()
         }
         return Set(schemes).sorted()
+    }
+
+    /// The languages in which every type has a label, with the app's own first.
+    package var labelLanguages: [LanguageTag] {
+        let shared = types.reduce(into: Set(types.first?.labels.keys.map { $0 } ?? [])) { shared, type in
+            shared.formIntersection(type.labels.keys)
+        }
+        return [language] + shared.subtracting([language]).sorted { $0.text < $1.text }
     }
 
     /// Returns the catalogue's text in the user's language, in one that the user can read as well, or in the app's own

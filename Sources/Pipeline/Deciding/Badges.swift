@@ -114,7 +114,7 @@ struct UnreadLookUp: Sendable {
     private func typesWithoutNumber(of people: some Sequence<UserKey>) -> [AppID: [EventType]] {
         var types: [AppID: [EventType]] = [:]
         for app in Set(people.map(\.app)) {
-            types[app] = catalogs[app]?.types.filter { !$0.setsBadge }.map(\.type)
+            types[app] = catalogs[app]?.uncountedTypes
         }
         return types
     }

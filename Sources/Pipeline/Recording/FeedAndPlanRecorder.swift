@@ -72,11 +72,11 @@ struct FeedAndPlanRecorder: Sendable {
 }
 
 extension FeedUpdate {
-    /// The user whose inbox the update changes.
+    /// The user whose inbox or settings the update changes.
     fileprivate var changedInbox: UserKey? {
         switch change {
-        case .recipientDeleted, .notificationRead: UserKey(app: app, user: change.user)
-        case .recipientUpserted, .subscriptionUpserted, .subscriptionRevoked, .followAdded, .followRemoved,
+        case .recipientDeleted, .recipientUpserted, .notificationRead: UserKey(app: app, user: change.user)
+        case .subscriptionUpserted, .subscriptionRevoked, .followAdded, .followRemoved,
             .reminderSet, .reminderRemoved:
             nil
         }

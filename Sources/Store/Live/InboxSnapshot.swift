@@ -8,30 +8,39 @@ package struct InboxSnapshot: Hashable, Sendable {
         let place: InboxPosition
         package let isRead: Bool
         package let isSeen: Bool
+        /// Whether its type counts in the number of unread notifications.
+        let isCounted: Bool
 
-        package init(place: InboxPosition, isRead: Bool, isSeen: Bool) {
+        package init(place: InboxPosition, isRead: Bool, isSeen: Bool, isCounted: Bool = true) {
             self.place = place
             self.isRead = isRead
             self.isSeen = isSeen
+            self.isCounted = isCounted
         }
+
+        /// Whether the number of unread notifications includes it.
+        var isInCount: Bool { isCounted && !isRead }
 
         package var id: NotificationID { place.id }
     }
 
     /// The newest rows first, at most ``reach``.
     package let rows: [Row]
-    /// The number of unread notifications in the whole inbox.
+    /// The number of unread notifications in the whole inbox whose types count.
     package let unread: Int
     /// When the next snooze ends; `nil` if no notification is snoozed.
     package let wakesAt: Timestamp?
     /// The time of the snapshot, by the database clock.
     package let takenAt: Timestamp
+    /// The state of the user's settings and preferences, if it is known.
+    package let settings: SettingsPrint?
 
-    package init(rows: [Row], unread: Int, wakesAt: Timestamp?, takenAt: Timestamp) {
+    package init(rows: [Row], unread: Int, wakesAt: Timestamp?, takenAt: Timestamp, settings: SettingsPrint? = nil) {
         self.rows = rows
         self.unread = unread
         self.wakesAt = wakesAt
         self.takenAt = takenAt
+        self.settings = settings
     }
 
     /// The maximum number of rows in a snapshot.
@@ -43,12 +52,13 @@ package struct InboxSnapshot: Hashable, Sendable {
     /// Returns the snapshot as it was before these notifications arrived.
     package func before(_ later: some Sequence<NotificationID>) -> InboxSnapshot {
         let later = Set(later)
-        let unreadLater = rows.count { !$0.isRead && later.contains($0.id) }
+        let unreadLater = rows.count { $0.isInCount && later.contains($0.id) }
         return InboxSnapshot(
             rows: rows.filter { !later.contains($0.id) },
             unread: max(0, unread - unreadLater),
             wakesAt: wakesAt,
-            takenAt: takenAt
+            takenAt: takenAt,
+            settings: settings
         )
     }
 }
@@ -88,14 +98,14 @@ package struct InboxDifference: Hashable, Sendable {
         let end = after.isCut ? after.rows.last?.place ?? .end : .end
         for row in before.rows where !left.contains(row.id) && end < row.place {
             gone.append(row.id)
-            if !row.isRead { expected -= 1 }
+            if row.isInCount { expected -= 1 }
         }
     }
 
     private mutating func compare(_ old: InboxSnapshot.Row, _ row: InboxSnapshot.Row) {
         if row.isRead != old.isRead {
             if row.isRead { read.append(row.id) } else { unread.append(row.id) }
-            expected += row.isRead ? -1 : 1
+            if row.isCounted { expected += row.isRead ? -1 : 1 }
         } else if row.isSeen, !old.isSeen {
             seen.append(row.id)
         }
@@ -104,7 +114,7 @@ package struct InboxDifference: Hashable, Sendable {
     /// Adds a row that was not in the earlier snapshot: it is new, has returned, or moved up into the snapshot.
     private mutating func meet(_ row: InboxSnapshot.Row) {
         if before.isCut, let end = before.rows.last?.place, row.place < end { return }
-        if !row.isRead { expected += 1 }
+        if row.isInCount { expected += 1 }
         let isLate = row.place.listedAt.microseconds < before.takenAt.microseconds - Self.longestWrite
         guard isLate else {
             arrived.append(row.id)
@@ -144,6 +154,8 @@ package struct InboxCursor: Hashable, Sendable {
     private let isWhole: Bool
     private let print: UInt64
     private let unread: Int
+    /// The state of the user's settings, if the cursor contains it.
+    package let settings: SettingsPrint?
 
     /// The maximum number of rows in the fingerprint.
     ///
@@ -151,22 +163,23 @@ package struct InboxCursor: Hashable, Sendable {
     private static let depth = InboxSnapshot.reach / 2
 
     package init(_ glimpse: InboxSnapshot) {
-        self.init(glimpse.rows, isWhole: !glimpse.isCut, unread: glimpse.unread)
+        self.init(glimpse.rows, isWhole: !glimpse.isCut, unread: glimpse.unread, settings: glimpse.settings)
     }
 
     /// Creates a cursor from the first page of the list, which may be the whole list.
-    package init(_ items: [InboxItem], isWhole: Bool, unread: Int) {
+    package init(_ items: [InboxItem], isWhole: Bool, unread: Int, settings: SettingsPrint? = nil) {
         let rows = items.map { InboxSnapshot.Row(place: $0.place, isRead: $0.isRead, isSeen: $0.isSeen) }
-        self.init(rows, isWhole: isWhole, unread: unread)
+        self.init(rows, isWhole: isWhole, unread: unread, settings: settings)
     }
 
-    private init(_ all: [InboxSnapshot.Row], isWhole: Bool, unread: Int) {
+    private init(_ all: [InboxSnapshot.Row], isWhole: Bool, unread: Int, settings: SettingsPrint?) {
         let rows = all.prefix(Self.depth)
         self.isWhole = isWhole && rows.count == all.count
         top = rows.first?.place ?? .end
         count = rows.count
         print = Self.print(rows)
         self.unread = unread
+        self.settings = settings
     }
 
     /// The difference between a cursor and the inbox.
@@ -205,13 +218,18 @@ package struct InboxCursor: Hashable, Sendable {
 }
 
 extension InboxCursor {
-    /// The highest bit, above the count.
+    /// The highest bit, above the fingerprint of the settings.
     private static let wholeMark: UInt64 = 1 << 63
+    /// The lowest bit of the settings' fingerprint, above the count.
+    private static let settingsShift: UInt64 = 39
+    private static let countMask: UInt64 = 0x7F
 
     /// The cursor as opaque text for clients.
     package var text: String {
         let words = [UInt64(bitPattern: top.listedAt.microseconds), top.id.bits, print]
-        let counts = (isWhole ? Self.wholeMark : 0) | UInt64(count) << 32 | UInt64(UInt32(clamping: unread))
+        let settings = (settings?.bits ?? 0) << Self.settingsShift
+        let counts =
+            (isWhole ? Self.wholeMark : 0) | settings | UInt64(count) << 32 | UInt64(UInt32(clamping: unread))
         return Base64URL.encode(
             (words + [counts]).flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
         )
@@ -223,7 +241,7 @@ extension InboxCursor {
         let words = stride(from: 0, to: 32, by: 8).map { start in
             bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         }
-        let covered = (words[3] & ~Self.wholeMark) >> 32
+        let covered = words[3] >> 32 & Self.countMask
         guard let listedAt = Timestamp(microseconds: Int64(bitPattern: words[0])), covered <= Self.depth else {
             return nil
         }
@@ -232,5 +250,6 @@ extension InboxCursor {
         count = Int(covered)
         isWhole = words[3] & Self.wholeMark != 0
         unread = Int(words[3] & 0xFFFF_FFFF)
+        settings = SettingsPrint(bits: (words[3] & ~Self.wholeMark) >> Self.settingsShift)
     }
 }

@@ -2,11 +2,16 @@ package import BellhopRules
 package import Postgres
 
 extension UserStore {
-    /// Returns a snapshot of the user's newest notifications, with the number of unread ones.
-    package func glimpse(of reader: UserKey) async throws(PostgresError) -> InboxSnapshot {
+    /// Returns a snapshot of the user's newest notifications, with the number of unread ones that count.
+    package func glimpse(
+        of reader: UserKey,
+        uncounted: [EventType] = []
+    ) async throws(PostgresError) -> InboxSnapshot {
         let top: [Parameter] =
             Self.place(.beginning) + [.boolean(false), .null, .integer(Int64(InboxSnapshot.reach))]
-        let answer = try await ask(reader, [(Self.glimpse, top)])[0]
+            + [.textArray(uncounted.map(\.text))]
+        let answers = try await ask(reader, [(Self.glimpse, top), (Self.settingsPrint, Self.who(reader))])
+        let answer = answers[0]
         return InboxSnapshot(
             rows: try answer.compactMap { (rows, row) throws(PostgresError) -> InboxSnapshot.Row? in
                 // An empty inbox has a count, too.
@@ -17,12 +22,14 @@ extension UserStore {
                         id: NotificationID(number: try rows.integer(row, 4))
                     ),
                     isRead: try rows.boolean(row, 5),
-                    isSeen: try rows.boolean(row, 6)
+                    isSeen: try rows.boolean(row, 6),
+                    isCounted: try rows.boolean(row, 7)
                 )
             },
             unread: try answer.number(0, 0),
             wakesAt: try answer.timestamp(0, 1),
-            takenAt: try answer.moment(0, 2)
+            takenAt: try answer.moment(0, 2),
+            settings: SettingsPrint(hash: try answers[1].integer(0, 0))
         )
     }
 
@@ -62,12 +69,15 @@ extension UserStore {
     private static let glimpse = Statement(
         """
         SELECT whole.unread, whole.wakes_at, now(), top.*
-        FROM (SELECT (\(countOfUnread)) AS unread, (\(nextToWake)) AS wakes_at) AS whole
-        LEFT JOIN (\(list(activeParts, of: "listed_at, id, read_at IS NOT NULL, seen_at IS NOT NULL"))) AS top ON true
+        FROM (SELECT (\(countOfUnread("$6"))) AS unread, (\(nextToWake)) AS wakes_at) AS whole
+        LEFT JOIN (\(list(activeParts, of: glimpsed))) AS top ON true
         ORDER BY top.listed_at DESC, top.id DESC
         """,
         effect: .reads
     )
+
+    private static let glimpsed =
+        "listed_at, id, read_at IS NOT NULL, seen_at IS NOT NULL, type <> ALL ($6::text[])"
 
     private static let nextToWake = """
         SELECT snoozed_until FROM inbox

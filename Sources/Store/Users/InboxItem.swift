@@ -62,6 +62,8 @@ package struct InboxPage: Sendable {
     package let unread: Int
     /// The place at which the next page begins; `nil` at the end.
     package let next: InboxPosition?
+    /// The state of the user's settings, on a first page.
+    package let settings: SettingsPrint?
 }
 
 /// A query for a part of an inbox.

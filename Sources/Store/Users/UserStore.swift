@@ -90,13 +90,22 @@ extension UserStore {
     ///
     /// A page reads at most ``reach`` rows, even if few of them match. It may then be short or empty although a next
     /// page exists.
-    package func page(_ query: InboxQuery, of reader: UserKey) async throws(PostgresError) -> InboxPage {
+    ///
+    /// The number of unread notifications does not include the types in `uncounted`.
+    package func page(
+        _ query: InboxQuery,
+        of reader: UserKey,
+        uncounted: [EventType] = []
+    ) async throws(PostgresError) -> InboxPage {
         let isFirst = query.before == nil && query.state == .active
         var questions = [
             (statement: Self.lists[query.state] ?? Self.activeList, parameters: Self.parameters(query)),
-            (statement: Self.unread, parameters: []),
+            (statement: Self.unread, parameters: [.textArray(uncounted.map(\.text))]),
         ]
-        if isFirst { questions.append((statement: Self.pinned, parameters: [])) }
+        if isFirst {
+            questions.append((statement: Self.pinned, parameters: []))
+            questions.append((statement: Self.settingsPrint, parameters: Self.who(reader)))
+        }
         let answers = try await ask(reader, questions)
         var items = try answers[0].compactMap(InboxItem.init)
         let hasMore = items.count > query.limit
@@ -107,13 +116,16 @@ extension UserStore {
             items: items,
             pinned: isFirst ? try answers[2].compactMap(InboxItem.init) : [],
             unread: try answers[1].number(0, 0),
-            next: next
+            next: next,
+            settings: isFirst ? SettingsPrint(hash: try answers[3].integer(0, 0)) : nil
         )
     }
 
     /// Returns the number of unread notifications, at most 10,000, whether or not their pushes were suppressed.
-    package func unreadCount(of reader: UserKey) async throws(PostgresError) -> Int {
-        try await ask(reader, [(Self.unread, [])])[0].number(0, 0)
+    ///
+    /// It does not include the types in `uncounted`.
+    package func unreadCount(of reader: UserKey, uncounted: [EventType] = []) async throws(PostgresError) -> Int {
+        try await ask(reader, [(Self.unread, [.textArray(uncounted.map(\.text))])])[0].number(0, 0)
     }
 
     /// The maximum number of rows that one page reads.
@@ -209,12 +221,15 @@ extension UserStore {
         )
     }
 
-    private static let unread = Statement(countOfUnread, effect: .reads)
+    private static let unread = Statement(countOfUnread("$1"), effect: .reads)
 
-    static let countOfUnread = """
-        SELECT count(*) FROM \(StoredNotification.unreadRows(of: "(SELECT signed_in_person())")) AS shown
-        WHERE \(StoredNotification.isUnread)
+    /// Counts the unread notifications, except those of the types in a parameter.
+    static func countOfUnread(_ uncounted: String) -> String {
         """
+        SELECT count(*) FROM \(StoredNotification.unreadRows(of: "(SELECT signed_in_person())")) AS shown
+        WHERE \(StoredNotification.isUnread) AND type <> ALL (\(uncounted)::text[])
+        """
+    }
 
     /// Selects at most ten of the newest thousand notifications.
     private static let pinned = Statement(

@@ -1,5 +1,6 @@
 import API
 import BellhopJSON
+import BellhopRules
 import Foundation
 import HTTPServer
 import IntegrationSupport
@@ -91,6 +92,77 @@ struct LiveStreamTests {
                 #expect(gone?.data == ["ids": [.string(ids[2])], "state": "archived"])
                 try await mark(ids[2], "unarchived")
                 try await eventually { reader.events.last { $0.kind == "state" }?.data["state"] == "unarchived" }
+            }
+        }
+    }
+
+    @Test("a changed setting or preference reaches open streams, one that changes nothing does not, and none is missed")
+    func settings() async throws {
+        try await APIFixture.with { api in
+            let page = try await api.call("GET", "/api/notifications")
+            let listed = try #require(page["lastEventId"]?.string)
+            try await api.whileLive {
+                let reader = try await api.stream(since: listed)
+                _ = try await api.call("PATCH", "/api/preferences", #"{"enabled":false}"#)
+                try await eventually { reader.kinds == ["settings"] }
+                _ = try await api.call("PATCH", "/api/preferences", #"{"enabled":false}"#)
+                _ = try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#)
+                try await eventually { reader.kinds == ["settings", "settings"] }
+                #expect(reader.events.map(\.data) == [[:], [:]])
+                reader.close()
+                // The client was away.
+                _ = try await api.call("PUT", "/api/preferences", #"{"enabled":true}"#)
+                let again = try await api.stream(since: reader.events.last?.id)
+                try await eventually { again.kinds == ["settings"] }
+                again.close()
+                let current = try await api.stream(since: again.events.last?.id)
+                let id = try await api.arrive(1)
+                try await api.announce()
+                try await eventually { current.arrived == [id] }
+                #expect(current.kinds == ["notification"])
+                // By the app's servers, and by the link of a mail.
+                let body = #"{"app":"drop","eventType":"recipient.upserted","userId":"ada","pushEnabled":false}"#
+                guard case .feed(let update) = try api.servers.submission(body) else {
+                    throw ServerFixtureError("not a feed message")
+                }
+                let arrival = Timestamp(clamping: SystemTime().timestamp.microseconds + 1_000_000)
+                _ = try await WorkerStore(pool: api.servers.pool).apply([FeedEntry(update: update, arrival: arrival)])
+                try await api.announce()
+                try await eventually { current.kinds == ["notification", "settings"] }
+                let app = try #require(AppID(validating: "drop"))
+                let user = try #require(UserID(validating: "ada"))
+                let token = try APIFixture.unsubscribeLink().token(for: .init(app: app, user: user))
+                #expect(try await api.call("POST", "/u/\(token)", as: nil).status == 200)
+                try await eventually { current.kinds == ["notification", "settings", "settings"] }
+            }
+        }
+    }
+
+    @Test("unread notifications of a type without a badge are in the list and in no count")
+    func uncounted() async throws {
+        let key = #"label: { nb: "QR-betalinger" },"#
+        let catalogs = try ServerFixture.shipped("drop", replacing: key, with: key + " badge: false,")
+        try await APIFixture.with(catalogs: catalogs) { api in
+            let counted = try await api.notify(1)
+            let other = try await api.notify(2, type: "qr_payment")
+            let page = try await api.call("GET", "/api/notifications")
+            #expect(page["unreadCount"] == 1 && page["data"]?.array?.count == 2)
+            #expect(try await api.call("GET", "/api/notifications/unread-count")["unreadCount"] == 1)
+            let types = try await api.call("GET", "/api/catalog")["types"]?.array ?? []
+            #expect(types.filter { $0["badge"] == false }.map { $0["type"] } == ["qr_payment"])
+            try await api.whileLive {
+                let reader = try await api.stream()
+                let first = try await reader.wait(for: 1)
+                #expect(first[0].data == ["unreadCount": 1])
+                for (id, unread) in [(other, 1), (counted, 0)] as [(String, JSONValue)] {
+                    _ = try await api.call("PATCH", "/api/notifications", #"{"notificationIds":["\#(id)"]}"#)
+                    try await eventually { reader.events.last?.data == ["ids": [.string(id)], "unreadCount": unread] }
+                }
+                let late = try await api.arrive(3, type: "qr_payment")
+                try await api.announce()
+                try await eventually { reader.arrived == [late] }
+                #expect(reader.events.last?.data["unreadCount"] == 0)
+                #expect(reader.kinds == ["badge", "read", "read", "notification"])
             }
         }
     }

@@ -45,6 +45,41 @@ struct InboxDifferenceTests {
         #expect(difference.returned.isEmpty)
     }
 
+    @Test("rows of types that do not count change no count and hide no change below the snapshot")
+    func uncounted() {
+        let place = { (second: Int) in self.row(second).place }
+        let silent = { (isRead: Bool) in
+            InboxSnapshot.Row(place: place(2), isRead: isRead, isSeen: false, isCounted: false)
+        }
+        let before = InboxSnapshot(rows: [silent(false), row(1)], unread: 1, wakesAt: nil, takenAt: place(2).listedAt)
+        let read = InboxSnapshot(rows: [silent(true), row(1)], unread: 1, wakesAt: nil, takenAt: place(2).listedAt)
+        let difference = InboxDifference(from: before, to: read)
+        #expect(difference.read == [id(2)])
+        #expect(!difference.reachesDeeper)
+        #expect(before.before([id(2)]).unread == 1)
+        let deeper = InboxSnapshot(rows: [silent(true), row(1)], unread: 0, wakesAt: nil, takenAt: place(2).listedAt)
+        #expect(InboxDifference(from: before, to: deeper).reachesDeeper)
+    }
+
+    @Test("a cursor carries the state of the settings, and an older one carries none")
+    func settingsInCursor() throws {
+        let print = SettingsPrint(hash: 0x7FFF_0000_0012_3456)
+        let rows = (1...50).map { row($0) }.reversed()
+        let snapshot = InboxSnapshot(
+            rows: Array(rows),
+            unread: 10_000,
+            wakesAt: nil,
+            takenAt: row(50).place.listedAt,
+            settings: print
+        )
+        let cursor = try #require(InboxCursor(InboxCursor(snapshot).text))
+        #expect(cursor == InboxCursor(snapshot))
+        #expect(cursor.settings == print && cursor.gap(to: snapshot) == .nothing)
+        let older = try #require(InboxCursor(InboxCursor(glimpse([row(1)])).text))
+        #expect(older.settings == nil)
+        #expect(SettingsPrint(hash: 0) == SettingsPrint(hash: 1), "no fingerprint is empty")
+    }
+
     @Test("an old row that was absent has returned")
     func returned() {
         let difference = InboxDifference(from: glimpse([row(500)]), to: glimpse([row(1), row(500)]))
