@@ -216,7 +216,7 @@ let package = Package(
             of: "Operations",
             [
                 "CommandLineSupport", "IntegrationSupport", "Pipeline", "AMQP", "HTTPServer", "Store", "Settings",
-                "ServiceRuntime",
+                "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

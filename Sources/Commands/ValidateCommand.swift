@@ -1,5 +1,7 @@
 import BellhopRules
 import CLI
+import Operations
+import Roles
 import ServiceRuntime
 
 /// The command `bellhop validate FILE|-`.
@@ -11,19 +13,38 @@ enum ValidateCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let path = try call.words.file()
-        let catalogs = try call.setup(requiring: [.catalogs]).catalogs()
+        let setup = try call.setup(requiring: [.catalogs])
+        let catalogs = try setup.catalogs()
         let mapping = try call.mapping(in: catalogs)
         let file = try EventFile(reading: path, for: "validating", as: mapping, call, catalogs)
         let taken = file.entries.count - file.rejected.count
+        let apps = Set(file.entries.compactMap(\.appOfEveryone)).sorted()
+        let everyone = apps.isEmpty ? [] : await counts(of: apps, setup)
+        let rule = apps.isEmpty || !everyone.isEmpty ? [] : [EveryoneCount.rule]
         call.answer(
-            .members([("valid", .int(taken)), ("events", .array(file.entries.map { json($0, catalogs) }))]),
+            .members(
+                [
+                    ("valid", .int(taken)), ("events", .array(file.entries.map { json($0, catalogs) })),
+                ] + (everyone.isEmpty ? [] : [("everyone", .array(everyone.map(\.json)))])
+            ),
             lines: file.entries.flatMap {
                 [line($0, catalogs)] + warnings($0, catalogs).map { "  warning: \($0)" }
                     + (made($0).map { ["  becomes \($0.written)"] } ?? [])
             }
-                + ["\(taken) of \(file.entries.count) would be accepted"]
+                + everyone.map(\.text) + rule + ["\(taken) of \(file.entries.count) would be accepted"]
         )
         return file.rejected.isEmpty ? .done : .badInput
+    }
+
+    /// Counts everyone of each app; empty without a database, which validation does not require.
+    private static func counts(of apps: [String], _ setup: CommandContext) async -> [EveryoneCount] {
+        guard setup.configuration.databaseURL != nil else { return [] }
+        let found = try? await setup.withOperatorPool(name) { pool in
+            var counts: [EveryoneCount] = []
+            for app in apps { counts.append(try await EveryoneCount(in: app, on: pool)) }
+            return counts
+        }
+        return found ?? []
     }
 
     static func line(_ entry: EventFile.Entry, _ catalogs: CatalogSet) -> String {
@@ -118,6 +139,12 @@ extension Rejection {
 }
 
 extension EventFile.Entry {
+    /// The app of an event for everyone.
+    fileprivate var appOfEveryone: String? {
+        guard case .success(.event(let event)) = judgement, event.audience == .everyone else { return nil }
+        return event.app.text
+    }
+
     /// Reason, place and complaint of a rejection in one line; `nil` if the message is valid.
     var summary: String? {
         guard case .failure(let rejection) = judgement, let complaint else { return nil }

@@ -2,6 +2,7 @@ import AMQP
 import CommandLineSupport
 import Foundation
 import IntegrationSupport
+import Postgres
 import ServiceRuntime
 import TestSupport
 import Testing
@@ -28,6 +29,46 @@ struct EventFileTests {
             #expect(mixed.code == .badInput)
             #expect(mixed.output.contains("line 2: rejected, missing-audience"))
             #expect(mixed.output.contains("1 of 2 would be accepted"))
+        }
+    }
+
+    @Test("an event for everyone shows the size of everyone, and without a database how a user belongs to it")
+    func everyone() async throws {
+        let event = #"{"id":"a","app":"drop","eventType":"system","to":{"everyone":true},"title":"t","body":"b"}"#
+        try await CommandFolder.withPrompt { prompt, _ in
+            var prompt = prompt
+            prompt.input = event
+            let rule = "everyone is each user of the app with a stored recipient.upserted"
+            let answer = await prompt.run("validate", "-").output
+            #expect(answer.contains("to everyone, bulk lane\n\(rule)\n"), "\(answer)")
+            let away = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
+            let without = await away.run("validate", "-")
+            #expect(without.code == .done && without.output == answer, "\(without.output)")
+            prompt.input = good
+            #expect(await !prompt.run("validate", "-").output.contains("everyone"))
+        }
+    }
+
+    @Test(
+        "an event for everyone counts the users who belong to it",
+        .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL")
+    )
+    func everyoneCounted() async throws {
+        let event = #"{"id":"a","app":"drop","eventType":"system","to":{"everyone":true},"title":"t","body":"b"}"#
+        try await ServerFixture.withSchema { servers in
+            let recipient = "INSERT INTO recipients (app, user_id, source_time) VALUES ('drop', 'ada', now())"
+            _ = try await servers.owner.run(Statement(recipient), [])
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                var prompt = prompt
+                prompt.input = event
+                let text = await prompt.run("validate", "-").output
+                let words = "everyone in drop is 1 user now, each with a stored recipient.upserted\n"
+                #expect(text.contains(words), "\(text)")
+                let json = await prompt.run("validate", "-", "--json").output
+                let count =
+                    #""everyone":[{"app":"drop","users":1,"usersIsCapped":false,"others":0,"othersIsCapped":false}]"#
+                #expect(json.contains(count), "\(json)")
+            }
         }
     }
 

@@ -44,14 +44,21 @@ extension DeadLetterSession {
 extension ReplayDryRunAnswer {
     /// The predictions in lines, before the question.
     fileprivate var forecast: [String] {
+        warning + table(under: "Predicted outcomes:")
+    }
+
+    private var warning: [String] { difference.map { ["Warning: \($0)."] } ?? [] }
+
+    private func table(under heading: String) -> [String] {
         let rows = predictions.rows.map { ["  \($0.words)", $0.items.grouped] }
-        return ["Predicted outcomes:"] + TextTable(["prediction", "items"], rows: rows).lines().dropFirst()
+        return [heading] + TextTable(["prediction", "items"], rows: rows).lines().dropFirst()
     }
 
     /// The answer of a dry run in lines.
     fileprivate var lines: [String] {
-        leftOut + ["A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"]
-            + forecast.dropFirst() + budgets.lines
+        leftOut + warning
+            + table(under: "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:")
+            + budgets.lines
             + ahead.map {
                 "\($0.count.grouped) wait in the backlog of \($0.name): what is sent there goes behind them."
             }

@@ -55,28 +55,29 @@ extension DeadLetterSession {
             )
         }
         if let id { return try await report(try await replays.progress(of: id, input)) }
-        let records = try await replays.latest()
+        let latest = try await replays.latest()
         answer(
-            records.json,
-            lines: table(of: records),
+            latest.json,
+            lines: table(of: latest),
             emphasis: emphasis
         )
         return .done
     }
 
-    private func table(of records: [ReplayRecord]) -> [String] {
-        guard !records.isEmpty else { return ["Nothing was ever replayed."] }
+    private func table(of latest: [ReplayEntry]) -> [String] {
+        guard !latest.isEmpty else { return ["No replays yet."] }
         let now = SystemTime().timestamp
-        let rows = records.map { record in
+        let rows = latest.map { entry in
+            let record = entry.replay
             let isEnding = record.finishedAt == nil && record.state == .cancelled
             return [
                 String(record.id), record.state.rawValue + (isEnding ? ", ending" : ""),
                 HumanText.ago(record.startedAt, now), HumanText.cut(record.operator, to: 20), record.items.grouped,
-                HumanText.cut(record.because, to: 500),
+                entry.settled.grouped, HumanText.cut(record.because, to: 500),
             ]
         }
-        let header = ["replay", "state", "begun", "by", "items", "because"]
-        return TextTable(header, texts: [1, 2, 3, 5], flexible: [5], rows: rows).lines(fitting: width)
+        let header = ["replay", "state", "begun", "by", "items", "settled", "because"]
+        return TextTable(header, texts: [1, 2, 3, 6], flexible: [6], rows: rows).lines(fitting: width)
     }
 
     /// Performs `pause`, `resume` and `cancel`.

@@ -45,7 +45,8 @@ extension ReplayAnswer {
         if progress.underWay > 0 { table.add(["  in flight", progress.underWay.grouped]) }
         for outcome in ReplayOutcome.allCases {
             guard let count = progress.outcomes[outcome] else { continue }
-            table.add(["  \(outcome.words)", count.grouped])
+            let reached = outcome == .fannedOut ? reach.map { ", \($0.words)" } ?? "" : ""
+            table.add(["  \(outcome.words)\(reached)", count.grouped])
         }
         lines += table.lines().dropFirst()
         // Without failures, or within a short time, the table is sufficient.

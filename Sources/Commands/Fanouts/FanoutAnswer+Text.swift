@@ -52,17 +52,18 @@ extension FanoutAnswer {
         return text.lines
     }
 
-    private static let label = 9
+    private static let label = 10
 
     private var facts: [(String, String)] {
         let counts = record.progress
         var facts = [
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
-            ("users", "\(share), \(counts.recorded.of("new notification"))"),
-            ("pushes", results.map { "\($0.text)\($0.isComplete ? "" : "; list-users counts all")" } ?? due),
+            ("users", "\(share)\(onPages), \(counts.recorded.of("new notification"))"),
+            ("pushes", results.map { "\($0.text)\($0.isComplete ? "" : "; list-users counts all")\(now)" } ?? due),
             ("pages", pages),
         ]
+        if let everyone { facts.insert(("everyone", everyone.text), at: 3) }
         if let rate { facts.append(("rate", "\(rate) users per second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
         facts.append(("begun", moment(record.startedAt)))
         if let workedAt = counts.workedAt { facts.append(("last page", moment(workedAt))) }
@@ -70,6 +71,12 @@ extension FanoutAnswer {
         if let end = record.finishedAt { facts.append(("ended", moment(end))) }
         return facts
     }
+
+    /// The pages that the count of users includes: a running fan-out counts a page when it is complete.
+    private var onPages: String { record.finishedAt == nil ? " on complete pages" : "" }
+
+    /// The pages that the count of pushes includes, which differ from those of the users while the fan-out runs.
+    private var now: String { record.finishedAt == nil ? "; with the pages in progress" : "" }
 
     /// The deliveries that were released directly after they were recorded, whether or not they have been sent since.
     private var due: String {

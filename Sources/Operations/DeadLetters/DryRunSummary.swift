@@ -1,5 +1,8 @@
 package import BellhopJSON
+import BellhopRules
 package import Pipeline
+import ServiceRuntime
+import Settings
 
 /// The result of a dry run.
 ///
@@ -33,6 +36,8 @@ package struct DryRunSummary: Sendable {
     private static let mostDetails = 200
 
     private var counts: [Group: Int] = [:]
+    /// The latest end of the waits of a group.
+    private var ends: [Group: Timestamp] = [:]
     /// The first items, each with its predicted outcome.
     package private(set) var named: [JSONValue] = []
     package private(set) var unnamed = 0
@@ -41,6 +46,7 @@ package struct DryRunSummary: Sendable {
         var foreseen = Group(prediction)
         if counts[foreseen] == nil, counts.count >= Self.mostDetails { foreseen = Group(kind: foreseen.kind) }
         counts[foreseen, default: 0] += 1
+        if let until = prediction.until { ends[foreseen] = max(ends[foreseen] ?? until, until) }
         guard named.count < Self.mostNamed else {
             unnamed += 1
             return
@@ -60,15 +66,22 @@ package struct DryRunSummary: Sendable {
     }
 
     /// The predictions in words with the number of their items, most frequent first.
-    package var rows: [(words: String, items: Int)] { sorted.map { ($0.key.words, $0.value) } }
+    package var rows: [(words: String, items: Int)] {
+        sorted.map { entry in
+            let end = ends[entry.key].map { ", the last at \(HumanText.instant($0))" } ?? ""
+            return (entry.key.words + end, entry.value)
+        }
+    }
 
     package var json: JSONValue {
         .array(
             sorted.map { entry in
-                .members([
-                    ("prediction", .string(entry.key.kind)), ("detail", .optional(entry.key.detail)),
-                    ("count", .int(entry.value)),
-                ])
+                .members(
+                    [
+                        ("prediction", .string(entry.key.kind)), ("detail", .optional(entry.key.detail)),
+                        ("count", .int(entry.value)),
+                    ] + (ends[entry.key].map { [("until", .string($0.description))] } ?? [])
+                )
             }
         )
     }

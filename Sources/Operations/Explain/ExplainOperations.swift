@@ -22,10 +22,13 @@ package struct ExplainOperations: Sendable {
         for user: UserKey
     ) async throws -> Explanation {
         try await readable { pool, catalogs in
-            Explanation(
-                try await NotificationHistoryStore(pool: pool).story(of: subject, for: user),
+            let story = try await NotificationHistoryStore(pool: pool).story(of: subject, for: user)
+            let isMissed = story.record == nil && story.plan?.audience == .everyone
+            return Explanation(
+                story,
                 holds: try await OperatorHold.all(on: pool),
                 breakers: try await OpenBreaker.all(on: pool),
+                everyone: isMissed ? try await EveryoneCount(in: user.app.text, on: pool) : nil,
                 catalogs: catalogs,
                 zones: zones,
                 now: SystemTime().timestamp

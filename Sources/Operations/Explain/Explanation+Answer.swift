@@ -10,6 +10,7 @@ extension Explanation {
             return absence.isEmpty ? ["Not in the app."] : absence
         }
         var sentences = ["In the app since \(instant(record.notification.createdAt)), \(reading(record))."]
+        if let delay { sentences.append(delay) }
         if let successor = record.successor {
             sentences.append("\(successor.id), with the same collapse key, has taken its place.")
         }
@@ -39,11 +40,23 @@ extension Explanation {
             return "\(story.key.notification) is unknown for \(user); use --event, which also finds events that "
                 + "are kept for later or were rejected"
         }
-        return
+        let search = "bellhop dead-letters list --event \(event)"
+        let absence =
             "Bellhop has no record of event \(event) for \(user): it was for other users or for another app, it has not "
             + "arrived or is still in its lane, the user muted it and its type keeps nothing then, or it was rejected "
-            + "(bellhop dead-letters list --event \(event))"
-            + (isUserUnknown ? "; the user is unknown, too" : "")
+            + "(\(search))" + (isUserUnknown ? "; the user is unknown, too" : "")
+        guard let nameless else { return absence }
+        return "\(absence). \(nameless)"
+    }
+
+    /// Names the user's dead letters whose event id is not legible, since one of them may be the event.
+    private var nameless: String? {
+        guard let letter = story.namelessDeadLetters.first else { return nil }
+        let key = story.key.recipient
+        let count = story.namelessDeadLetters.count
+        let subject = count == 1 ? "A rejected message" : "\(count) rejected messages"
+        let list = "bellhop dead-letters list --app \(key.app) --user \(key.user) --state all"
+        return "\(subject) for this user had no legible id and may be it: \(letter.words); see \(list)"
     }
 
     /// Whether no feed message about the user has ever arrived.
@@ -70,7 +83,7 @@ extension Explanation {
         if plan.expandedAt == nil, let deliverAt = plan.deliverAt, deliverAt > now {
             return "It is kept for later: it is due at \(instant(deliverAt))."
         }
-        if let fanout = plan.fanout { return underWay(fanout, plan) }
+        if let fanout = plan.fanout { return progress(of: fanout, plan) }
         if let expandedAt = plan.expandedAt {
             return
                 "It was published at \(instant(expandedAt)), and is not recorded for this user: it waits in its lane, "
@@ -80,25 +93,6 @@ extension Explanation {
         case .topic(let topic)?: return "It waits to be expanded to the followers of \(topic)."
         case .everyone?: return "It waits to be expanded to every user of the app."
         case .named?, nil: return "It is due, and not published yet: does a scheduler run?"
-        }
-    }
-
-    private func underWay(_ fanout: NotificationHistory.Fanout, _ plan: NotificationHistory.Plan) -> String {
-        let (whose, meant) =
-            if case .topic(let topic)? = plan.audience {
-                ("the followers of \(topic)", "followed it")
-            } else {
-                ("everyone", "were known")
-            }
-        let begun = "Its fan-out to \(whose) began at \(instant(fanout.startedAt))"
-        let ended = fanout.endedAt.map { " at \(instant($0))" } ?? ""
-        return switch fanout.state {
-        case .running: "\(begun) and is in progress: this user is not reached yet, or not in the audience."
-        case .paused: "\(begun) and is paused: see bellhop fanouts."
-        case .cancelled: "\(begun) and was cancelled\(ended), before this user was reached."
-        case .finished:
-            "\(begun) and was finished\(ended): its audience was the users who \(meant) at its beginning and still did when their "
-                + "page was processed, unless a rule excluded them."
         }
     }
 
@@ -117,9 +111,13 @@ extension Explanation {
         if letter.isUnfailedCopy { return Self.correction(letter) }
         let count = story.deadLetters.filter { !$0.isUnfailedCopy }.count
         let others = count > 1 ? " (the last of \(count))" : ""
+        if story.record != nil, letter.cause.reason == RejectionReason.idConflict.rawValue {
+            return "Another message with the same id and other content was rejected\(others): \(letter.words)."
+        }
         return switch letter.state {
         case .open: "It is in the dead letters\(others): \(letter.words)."
         case .replaying: "It is in the dead letters\(others) and being replayed: \(letter.words)."
+        case .resolved where letter.replays > 0: "It was a dead letter\(others) and has been replayed: \(letter.words)."
         case .resolved: "Its dead letter\(others) is resolved: \(letter.words)."
         case .discarded: "Its dead letter\(others) was discarded: \(letter.words)."
         }

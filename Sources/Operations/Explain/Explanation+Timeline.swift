@@ -23,7 +23,7 @@ extension Explanation {
         func add(_ instant: Timestamp?, _ words: String) {
             if let instant { moments.append(Moment(instant: instant, words: words)) }
         }
-        add(plan.sentAt, "the producer says it sent the event")
+        add(plan.sentAt, Self.sentWords)
         if plan.type != nil { add(plan.keptAt, "event stored, \(Self.words(of: plan))") }
         if plan.cancelledAt == nil || plan.expandedAt != nil { add(plan.deliverAt, "due") }
         add(plan.handedOverAt, "taken by a scheduler")
@@ -35,6 +35,8 @@ extension Explanation {
         add(plan.cancelledAt, plan.type == nil ? "cancelled before it arrived" : "cancelled by its producer")
         return moments
     }
+
+    private static let sentWords = "the producer says it sent the event"
 
     private static func words(of plan: NotificationHistory.Plan) -> String {
         let audience =
@@ -56,6 +58,9 @@ extension Explanation {
     private var recordMoments: [Moment] {
         guard let record = story.record else { return [] }
         var moments = [Moment(instant: record.notification.createdAt, words: "recorded in the app")]
+        if let sentAt = record.notification.content.extras.sentAt, story.plan?.sentAt == nil, delay != nil {
+            moments.append(Moment(instant: sentAt, words: Self.sentWords))
+        }
         if let successor = record.successor {
             moments.append(Moment(instant: successor.createdAt, words: "\(successor.id) took its place"))
         }

@@ -18,6 +18,9 @@ package struct Explanation: Sendable {
     /// They are `nil` if the user never set any and the app's own are unknown.
     package let quietHours: QuietHours?
 
+    /// The present size of everyone, if an event for everyone has not reached the user.
+    let everyone: EveryoneCount?
+
     /// Whether catalogues are configured, but none of them describes the app.
     let isStranger: Bool
 
@@ -34,11 +37,13 @@ package struct Explanation: Sendable {
         _ story: NotificationHistory,
         holds: [OperatorHold] = [],
         breakers: [OpenBreaker] = [],
+        everyone: EveryoneCount? = nil,
         catalogs: CatalogSet?,
         zones: ZoneLibrary,
         now: Timestamp
     ) {
         self.story = story
+        self.everyone = everyone
         self.breakers = breakers.filter { $0.key.app == story.key.recipient.app }
         self.holds = holds.filter { $0.scope.app == story.key.recipient.app }
         self.now = now

@@ -12,6 +12,8 @@ package struct FanoutAnswer: Sendable {
     package let isHeld: Bool?
     /// The counted outcomes of its deliveries, or `nil` for a list entry.
     package let results: FanoutResults?
+    /// The present size of everyone, or `nil` for a list entry or a topic.
+    package let everyone: EveryoneCount?
 
     /// Creates the view of a list entry.
     package init(_ progress: FanoutProgress, isHeld: Bool? = nil) {
@@ -20,17 +22,20 @@ package struct FanoutAnswer: Sendable {
         detail = nil
         obstacles = nil
         results = nil
+        everyone = nil
     }
 
     init(
         _ progress: FanoutProgress,
         detail: FanoutDetail,
         surroundings: FanoutObstacles,
-        results: FanoutResults
+        results: FanoutResults,
+        everyone: EveryoneCount?
     ) {
         self.progress = progress
         self.detail = detail
         self.results = results
+        self.everyone = everyone
         obstacles = progress.obstacles(detail, surroundings)
         isHeld = surroundings.holds.contains { $0.waiting > 0 }
     }
@@ -84,6 +89,7 @@ package struct FanoutAnswer: Sendable {
         return [
             ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)),
             ("acts", .array(acts)), ("results", results.json),
+            ("everyoneNow", everyone?.json ?? .null), ("everyoneWords", .optional(everyone?.text)),
         ]
     }
 }

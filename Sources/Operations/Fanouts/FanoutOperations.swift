@@ -45,7 +45,14 @@ package struct FanoutOperations: Sendable {
             consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
         )
         let results = try await results(of: progress.record)
-        return FanoutAnswer(progress, detail: detail, surroundings: surroundings, results: results)
+        return FanoutAnswer(
+            progress,
+            detail: detail,
+            surroundings: surroundings,
+            results: results,
+            everyone: progress.record.topic == nil
+                ? try await EveryoneCount(in: progress.record.app, on: context.pool) : nil
+        )
     }
 
     /// Returns the one fan-out that a filter names.

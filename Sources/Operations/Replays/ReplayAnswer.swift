@@ -7,17 +7,21 @@ package struct ReplayAnswer: Sendable {
     package let progress: ReplayProgress
     package let failures: [ReplayFailure]
     package let course: ReplayTimeline
+    /// The reach of its fan-outs; `nil` if it has started none.
+    package let reach: ReplayReach?
     package let now: Timestamp
 
     package init(
         _ progress: ReplayProgress,
         failures: [ReplayFailure] = [],
         course: ReplayTimeline = ReplayTimeline(),
+        reach: ReplayReach? = nil,
         now: Timestamp
     ) {
         self.progress = progress
         self.failures = failures
         self.course = course
+        self.reach = reach
         self.now = now
     }
 
@@ -40,8 +44,23 @@ package struct ReplayAnswer: Sendable {
             progress.replay.members + [
                 ("waiting", .int(progress.waiting)), ("underWay", .int(progress.underWay)),
                 ("outcomes", .members(outcomes)), ("failures", .array(failed)), ("course", .members(shares)),
+                ("reach", reach?.json ?? .null),
             ]
         )
+    }
+}
+
+extension ReplayReach {
+    /// The reach in words, such as `to 0 users: no audience` or `to 1,200 users so far`.
+    package var words: String {
+        if open > 0 { return "to \(users.of("user")) so far" }
+        return "to \(users.of("user"))" + (users == 0 ? ": no audience" : "")
+    }
+
+    var json: JSONValue {
+        .members([
+            ("fanouts", .int(fanouts)), ("users", .int(users)), ("open", .int(open)), ("words", .string(words)),
+        ])
     }
 }
 

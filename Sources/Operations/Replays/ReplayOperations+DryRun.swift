@@ -14,6 +14,8 @@ package struct ReplayDryRunAnswer: Sendable {
     package let budgets: ReplayBudgets
     /// The backlogs behind which the replayed deliveries would wait.
     package let ahead: [WaitingBacklog]
+    /// A warning if running workers have other catalogues than this shell, whose rules make the predictions.
+    package let difference: String?
 
     package var json: JSONValue {
         .members([
@@ -27,6 +29,7 @@ package struct ReplayDryRunAnswer: Sendable {
                     ahead.map { .members([("outlet", .string($0.name)), ("waiting", .int($0.count))]) }
                 )
             ),
+            ("warning", .optional(difference)),
         ])
     }
 }
@@ -54,8 +57,23 @@ extension ReplayOperations {
             leftOut: preview.leftOut,
             predictions: predictions,
             budgets: budgets,
-            ahead: try await waiting(before: preview.order.filter)
+            ahead: try await waiting(before: preview.order.filter),
+            difference: try await catalogDifference()
         )
+    }
+
+    /// Returns a warning if a running worker has other catalogues than those that make the predictions.
+    private func catalogDifference() async throws -> String? {
+        let own = try context.catalogs().fingerprint
+        let others = try await HeartbeatStore(pool: context.pool).all().map(\.report).filter {
+            $0.identity.role == "worker" && !$0.isDraining && $0.catalogs != own
+        }
+        guard let other = others.first else { return nil }
+        let place = "\(other.identity.host)[\(other.identity.process)]"
+        return "these predictions are by the catalogues given here (\(own)), and worker \(place)"
+            + (others.count > 1 ? " and \((others.count - 1).of("other"))" : "") + " "
+            + (others.count > 1 ? "have" : "has") + " others (\(other.catalogs)): the replay is done by the workers' "
+            + "catalogues; give the workers the same files, and reload them with SIGHUP, before the replay"
     }
 
     /// Returns the backlogs of the outlets that a replay may use, as narrowed by its filter.

@@ -127,7 +127,7 @@ package struct ReplayOperations: Sendable {
     // MARK: - Running replays
 
     /// Returns the replays that have not ended, then the latest others.
-    package func latest() async throws -> [ReplayRecord] { try await store.latest(atMost: Self.listed) }
+    package func latest() async throws -> [ReplayEntry] { try await store.latest(atMost: Self.listed) }
 
     /// Returns the progress of a replay.
     package func progress(of id: Int64, _ input: DeadLetterInput) async throws -> ReplayProgress {
@@ -144,6 +144,7 @@ package struct ReplayOperations: Sendable {
             progress,
             failures: try await store.failures(of: id, atMost: Self.failuresShown),
             course: try await store.course(of: id),
+            reach: progress.outcomes[.fannedOut] == nil ? nil : try await store.reach(of: id),
             now: SystemTime().timestamp
         )
     }
@@ -189,7 +190,11 @@ package struct ReplayOperations: Sendable {
     private static let listing = "bellhop dead-letters replays lists them"
 }
 
-extension [ReplayRecord] {
+extension [ReplayEntry] {
     /// The answer of `replays`.
-    package var json: JSONValue { .members([("replays", .array(map { .members($0.members) }))]) }
+    package var json: JSONValue {
+        .members([
+            ("replays", .array(map { .members($0.replay.members + [("settled", .int($0.settled))]) }))
+        ])
+    }
 }

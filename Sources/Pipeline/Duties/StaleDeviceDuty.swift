@@ -79,10 +79,14 @@ package struct StaleDeviceDuty: Service {
             night.walk = self.walk(night)
             return .after(rhythm.step)
         }
-        logger.notice(
-            "revoked stale devices",
-            ["devices": .integer(walk.total), "of": .integer(walk.looked), "days": .integer(stale.days)]
-        )
+        let fields: LogFields = [
+            "devices": .integer(walk.total), "of": .integer(walk.looked), "days": .integer(stale.days),
+        ]
+        if walk.total > 0 {
+            logger.notice("revoked stale devices", fields)
+        } else {
+            logger.info("no stale devices", fields)
+        }
         return .later
     }
 

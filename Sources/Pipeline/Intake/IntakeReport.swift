@@ -167,7 +167,11 @@ extension Intake {
         let settled = parsed.replays.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
         let reports = settled.map { index, replay in
             let outcome: ReplayOutcome =
-                recorded.hasOnlyDuplicates(of: index, in: parsed) ? .alreadyRecorded : .recorded
+                if recorded.hasOnlyDuplicates(of: index, in: parsed) {
+                    .alreadyRecorded
+                } else {
+                    parsed.fansOut(index) ? .fannedOut : .recorded
+                }
             return Entry(index: index, work: ReplayReport(replay.mark, outcome))
         }
         let told = await batch.store(reports) { [store = worker.store] reports throws(StoreError) in

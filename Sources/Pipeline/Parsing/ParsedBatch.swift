@@ -149,6 +149,11 @@ struct ParsedBatch {
 extension ParsedBatch {
     var plans: [Entry<PlannedEvent>] { entries { if case .plan(let plan) = $0 { plan } else { nil } } }
 
+    /// Whether a message is an event for a topic or for everyone that is expanded immediately.
+    func fansOut(_ index: Int) -> Bool {
+        if case .plan(let plan) = messages[index] { plan.isForNow } else { false }
+    }
+
     var cancellations: [Entry<EventCancellation>] {
         entries { if case .cancellation(let cancellation) = $0 { cancellation } else { nil } }
     }

@@ -159,6 +159,7 @@ package struct ReplayDryRun: Sendable {
         for fault in sorted.faults where !isWork(messages[fault.index]) {
             predictions[fault.index] = ReplayPrediction(.stillInvalid, fault.work.reason)
         }
+        try await foreseeFanouts(of: sorted, into: &predictions)
         var best: [Int: ReplayPrediction] = [:]
         for start in stride(from: 0, to: sorted.records.count, by: Self.pairsAtOnce) {
             let chunk = Array(sorted.records[start..<min(start + Self.pairsAtOnce, sorted.records.count)])
@@ -174,6 +175,25 @@ package struct ReplayDryRun: Sendable {
         }
         for (index, prediction) in best { predictions[index] = prediction }
         return predictions
+    }
+
+    /// Predicts the events that are expanded to a topic or to everyone.
+    private func foreseeFanouts(
+        of sorted: ParsedBatch,
+        into predictions: inout [ReplayPrediction]
+    ) async throws(StoreError) {
+        var known: [AudienceName: Bool] = [:]
+        for plan in sorted.plans where sorted.fansOut(plan.index) {
+            let name = AudienceName(app: plan.work.event.app.text, topic: plan.work.event.audience.topic?.text)
+            let isEmpty: Bool
+            if let found = known[name] {
+                isEmpty = found
+            } else {
+                isEmpty = try await AudienceSize(of: name, on: pool, upTo: 1).users == 0
+                known[name] = isEmpty
+            }
+            predictions[plan.index] = ReplayPrediction(.wouldFanOut, isEmpty ? ReplayPrediction.noAudience : nil)
+        }
     }
 
     private func prediction(

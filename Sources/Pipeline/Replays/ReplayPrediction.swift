@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 import Store
 
 /// The outcome of one item if it were replayed now.
@@ -13,8 +13,12 @@ package struct ReplayPrediction: Sendable, Equatable {
         case quietUntil = "quiet-until"
         /// Something would be recorded or changed, and nothing would be sent.
         case wouldRecord = "would-record"
+        /// Its fan-out would begin; without an audience now, it would reach no user.
+        case wouldFanOut = "would-fan-out"
         case optedOut = "opted-out"
         case tokenGone = "token-gone"
+        /// The user has no registered device.
+        case noDevice = "no-device"
         case alreadyDelivered = "already-delivered"
         case alreadyRecorded = "already-recorded"
         case expired
@@ -29,6 +33,8 @@ package struct ReplayPrediction: Sendable, Equatable {
     package let kind: Kind
     /// The rule's or the rejection's reason, or the end of the wait.
     package let detail: String?
+    /// The end of the wait of a delivery that would wait by a rule.
+    package private(set) var until: Timestamp?
 
     init(_ kind: Kind, _ detail: String? = nil) {
         self.kind = kind
@@ -39,10 +45,13 @@ package struct ReplayPrediction: Sendable, Equatable {
     init(_ outcome: Outcome) {
         switch outcome {
         case .send: self.init(.wouldSend)
-        case .wait(let wait): self.init(.quietUntil, "\(wait.reason.rawValue) \(wait.until)")
+        case .wait(let wait):
+            self.init(.quietUntil, "\(wait.reason.rawValue) \(wait.until)")
+            until = wait.until
         case .drop: self.init(.optedOut, SuppressionReason.quietHours.rawValue)
         case .expire: self.init(.expired)
-        case .suppress(.deviceGone), .suppress(.noDevice): self.init(.tokenGone)
+        case .suppress(.deviceGone): self.init(.tokenGone)
+        case .suppress(.noDevice): self.init(.noDevice)
         case .suppress(.recipientErased): self.init(.gone)
         case .suppress(let reason): self.init(.optedOut, reason.rawValue)
         }
@@ -51,8 +60,12 @@ package struct ReplayPrediction: Sendable, Equatable {
     /// The rank of the prediction; among several pushes of one message, the lowest rank is the most important.
     var weight: Int { Self.byWeight.firstIndex(of: kind) ?? Self.byWeight.count }
 
+    /// The detail of a fan-out without an audience.
+    static let noAudience = "no audience"
+
     private static let byWeight: [Kind] = [
-        .wouldSend, .heldByBreaker, .heldByOperator, .quietUntil, .wouldRecord, .optedOut, .tokenGone, .expired,
+        .wouldSend, .heldByBreaker, .heldByOperator, .quietUntil, .wouldRecord, .optedOut, .tokenGone,
+        .noDevice, .expired,
     ]
 }
 

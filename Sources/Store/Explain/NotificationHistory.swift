@@ -19,12 +19,16 @@ package struct NotificationHistory: Sendable {
     /// The user's devices, the active ones first.
     package let devices: [KnownDevice]
     package let settings: Settings
-    /// The user's follow of the event's topic; `nil` if the event was not for a topic.
+    /// The user's follow of the event's topic; `nil` if the event was not for a topic, or neither its notification nor
+    /// the event itself is stored.
     package let following: Following?
     /// The stored event, if it is or was stored until it was due or expanded.
     package let plan: Plan?
     /// The event's dead letters for this user or for all of its users, the oldest first.
     package let deadLetters: [DeadLetterSummary]
+    /// The user's dead letters without a legible event id, which may include the event, the latest first; read only if
+    /// nothing else is stored.
+    package let namelessDeadLetters: [DeadLetterSummary]
     /// The user's erasure; `nil` if the user was never erased.
     package let erasure: Erasure?
 
@@ -52,6 +56,8 @@ package struct NotificationHistory: Sendable {
         package struct Follow: Sendable {
             package let said: StoredFollow
             package let since: Timestamp
+            /// When the follow was stored, which determines whether a fan-out includes the user.
+            package let storedAt: Timestamp
             /// When the follow ended; `nil` while it exists.
             package let removedAt: Timestamp?
         }
@@ -70,6 +76,8 @@ package struct NotificationHistory: Sendable {
         /// When the user's row was last written; `nil` if there is none.
         package let changedAt: Timestamp?
         package let preferencesChangedAt: Timestamp?
+        /// When the user's row was created, by the database's clock: since then, the user belongs to everyone.
+        package let knownSince: Timestamp?
     }
 
     /// A row of `events`.

@@ -73,6 +73,8 @@ private struct NotificationHistoryReader: Sendable {
             NotificationHistoryStatements.erasure,
             [.text(recipient.app.text), .bytes(IdentityHash.recipient(recipient.app, recipient.user).bytes)]
         )
+        let refused = try event.map { (event) throws(PostgresError) in try letters(of: event, connection) } ?? []
+        let isNameless = record == nil && kept == nil && refused.isEmpty
         return NotificationHistory(
             key: key,
             event: event,
@@ -82,11 +84,13 @@ private struct NotificationHistoryReader: Sendable {
             settings: NotificationHistory.Settings(
                 recipient: person,
                 changedAt: try times.timestamp(0, 0),
-                preferencesChangedAt: try times.timestamp(0, 1)
+                preferencesChangedAt: try times.timestamp(0, 1),
+                knownSince: try times.timestamp(0, 2)
             ),
             following: try topic.map { (topic) throws(PostgresError) in try following(topic, connection) },
             plan: kept,
-            deadLetters: try event.map { (event) throws(PostgresError) in try letters(of: event, connection) } ?? [],
+            deadLetters: refused,
+            namelessDeadLetters: event != nil && isNameless ? try namelessLetters(connection) : [],
             erasure: try grave.map(NotificationHistory.Erasure.init).first
         )
     }
@@ -100,6 +104,7 @@ private struct NotificationHistoryReader: Sendable {
             NotificationHistory.Following.Follow(
                 said: try StoredFollow(rows, row),
                 since: try rows.moment(row, 3),
+                storedAt: try rows.moment(row, 5),
                 removedAt: try rows.timestamp(row, 4)
             )
         }
@@ -146,6 +151,10 @@ private struct NotificationHistoryReader: Sendable {
         _ connection: PostgresConnection
     ) throws(PostgresError) -> [DeadLetterSummary] {
         try connection.run(NotificationHistoryStatements.letters, parameters(event.text)).map(DeadLetterSummary.init)
+    }
+
+    private func namelessLetters(_ connection: PostgresConnection) throws(PostgresError) -> [DeadLetterSummary] {
+        try connection.run(NotificationHistoryStatements.namelessLetters, parameters()).map(DeadLetterSummary.init)
     }
 }
 
@@ -207,7 +216,7 @@ enum NotificationHistoryStatements {
     /// `$3` is a topic.
     static let follow = Statement(
         """
-        SELECT \(StoredFollow.columns()), since, removed_at FROM follows
+        SELECT \(StoredFollow.columns()), since, removed_at, followed_at FROM follows
         WHERE app = $1 AND user_id = $2 AND topic = $3
         """,
         effect: .reads
@@ -226,7 +235,8 @@ enum NotificationHistoryStatements {
     static let times = Statement(
         """
         SELECT (SELECT updated_at FROM recipients WHERE app = $1 AND user_id = $2),
-               (SELECT updated_at FROM notification_preferences WHERE app = $1 AND profile_id = $2)
+               (SELECT updated_at FROM notification_preferences WHERE app = $1 AND profile_id = $2),
+               (SELECT recorded_at FROM recipients WHERE app = $1 AND user_id = $2)
         """,
         effect: .reads
     )
@@ -254,6 +264,15 @@ enum NotificationHistoryStatements {
         SELECT \(DeadLetterSummary.columns)
         FROM dead_letters d WHERE app = $1 AND event_id = $3 AND (user_id IS NULL OR user_id = $2)
         ORDER BY first_failed_at, filed_at, dead_id LIMIT 20
+        """,
+        effect: .reads
+    )
+
+    static let namelessLetters = Statement(
+        """
+        SELECT \(DeadLetterSummary.columns)
+        FROM dead_letters d WHERE user_id = $2 AND app = $1 AND event_id IS NULL
+        ORDER BY last_failed_at DESC, dead_id LIMIT 20
         """,
         effect: .reads
     )

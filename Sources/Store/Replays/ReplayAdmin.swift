@@ -133,8 +133,10 @@ package struct ReplayAdmin: Sendable {
     }
 
     /// Returns the replays that have not ended, then the latest others.
-    package func latest(atMost limit: Int) async throws(PostgresError) -> [ReplayRecord] {
-        try await pool.run(Self.latest, [.integer(Int64(limit))]).map(ReplayRecord.init)
+    package func latest(atMost limit: Int) async throws(PostgresError) -> [ReplayEntry] {
+        try await pool.run(Self.latest, [.integer(Int64(limit))]).map { (rows, row) throws(PostgresError) in
+            ReplayEntry(replay: try ReplayRecord(rows, row), settled: try rows.number(row, "settled"))
+        }
     }
 
     /// An operator's action on a replay that has begun.
@@ -248,7 +250,10 @@ package struct ReplayAdmin: Sendable {
 
     private static let latest = Statement(
         """
-        SELECT \(ReplayRecord.columns) FROM replays r ORDER BY r.finished_at IS NOT NULL, r.id DESC LIMIT $1
+        SELECT \(ReplayRecord.columns), CASE WHEN r.finished_at IS NOT NULL THEN r.items ELSE (
+                   SELECT count(*) FROM replay_items i WHERE i.replay_id = r.id AND i.state = 'settled'
+               ) END AS settled
+        FROM replays r ORDER BY r.finished_at IS NOT NULL, r.id DESC LIMIT $1
         """,
         effect: .reads
     )

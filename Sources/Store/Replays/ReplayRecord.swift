@@ -17,6 +17,8 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
     case delivered
     /// The message was processed: notifications recorded, settings changed, or an event stored until it is due.
     case recorded
+    /// The message is for a topic or for everyone, and its fan-out has begun.
+    case fannedOut = "fanned-out"
     /// All of it was stored already.
     case alreadyRecorded = "already-recorded"
     /// The ledger shows it as sent, so nothing was repeated.
@@ -116,6 +118,13 @@ package struct ReplayRecord: Sendable {
     }
 }
 
+/// A replay in a list.
+package struct ReplayEntry: Sendable {
+    package let replay: ReplayRecord
+    /// The number of items with an outcome.
+    package let settled: Int
+}
+
 /// The progress of a replay.
 package struct ReplayProgress: Sendable {
     package let replay: ReplayRecord
@@ -142,7 +151,39 @@ package struct ReplayTimeline: Sendable {
     package init() {}
 }
 
+/// The users whom the fan-outs of a replay have reached.
+package struct ReplayReach: Sendable, Equatable {
+    package let fanouts: Int
+    /// The sum over all fan-outs; a user of several counts several times.
+    package let users: Int
+    /// The number of fan-outs that have not ended.
+    package let open: Int
+}
+
 extension ReplayAdmin {
+    /// Returns the reach of the fan-outs that a replay has started.
+    package func reach(of id: Int64) async throws(PostgresError) -> ReplayReach {
+        let rows = try await pool.run(Self.reach, [.integer(id)])
+        return ReplayReach(
+            fanouts: try rows.number(0, 0),
+            users: try rows.number(0, 1),
+            open: try rows.number(0, 2)
+        )
+    }
+
+    private static let reach = Statement(
+        """
+        SELECT count(*), coalesce(sum(f.users), 0)::bigint, count(*) FILTER (WHERE f.state IN ('running', 'paused'))
+        FROM replay_items i
+        CROSS JOIN LATERAL (
+            SELECT app, event_id FROM dead_letters WHERE dead_id = i.dead_id AND event_id IS NOT NULL OFFSET 0
+        ) AS d
+        JOIN fanouts f ON f.app = d.app AND f.event_id = d.event_id
+        WHERE i.replay_id = $1 AND i.outcome = '\(ReplayOutcome.fannedOut.rawValue)'
+        """,
+        effect: .reads
+    )
+
     /// Returns a replay's outcomes over time.
     package func course(of id: Int64) async throws(PostgresError) -> ReplayTimeline {
         let rows = try await pool.run(Self.course, [.integer(id)])

@@ -115,6 +115,36 @@ struct RejectionTests {
         #expect(try SampleMessages.rejection(garbage).reason == .tooLarge)
     }
 
+    @Test(
+        "the id of a body that was not parsed is read as far as it is legible",
+        arguments: [
+            (#"{"id":"e1","to":{"user":"ada"},"body":"\u{FFFD}"#, "e1"),
+            (#" {"app":"drop", "id" : "e1" not JSON"#, "e1"),
+            (#"{"to":{"id":"no"},"list":[{"id":"no"},"id"],"id":"e1","#, "e1"),
+            (#"{"data":{"x":[1],"id":"inner"},"specversion":"1.0","source":"/s","id":"c1""#, "inner"),
+            (#"{"specversion":"1.0","source":"/s","id":"c1","data":{"t":1"#, "/s/c1"),
+            (#"{"title":"say \"id\": \"no\"","id":"e\u0031","#, "e1"), (#"{"id":"e1"#, nil), (#"{"id":7,"x":"#, nil),
+            (#"["id","e1""#, nil), ("", nil), (#"{"id":""#, nil),
+            ("{\"id\":\"" + String(repeating: "x", count: 5_000) + "\",", nil),
+        ] as [(String, String?)]
+    )
+    func illegible(body: String, id: String?) throws {
+        let envelope = InboundEnvelope(body: Array(body.utf8), source: .eventsExchange(routingKey: "drop.system"))
+        let rejection = try SampleMessages.rejection(envelope)
+        #expect(rejection.eventID?.text == id)
+        #expect(rejection.app?.text == "drop", "the routing key names the app")
+    }
+
+    @Test("the id of a body that is too large is read, and the body's other members are not")
+    func tooLarge() throws {
+        let filler = String(repeating: "x", count: 256 << 10)
+        let body = #"{"app":"safe","body":"\#(filler)","id":"big"}"#
+        let envelope = InboundEnvelope(body: Array(body.utf8), source: .eventsExchange(routingKey: "drop.system"))
+        let rejection = try SampleMessages.rejection(envelope)
+        #expect(rejection.reason == .tooLarge)
+        #expect(rejection.eventID?.text == "big" && rejection.app?.text == "drop")
+    }
+
     @Test("a message cannot name another app or type than its routing key and its properties")
     func contradictions() throws {
         func rejection(_ change: (inout InboundEnvelope) -> Void) throws -> Rejection {

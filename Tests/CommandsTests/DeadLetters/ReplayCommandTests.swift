@@ -69,6 +69,8 @@ struct ReplayCommandTests {
             #expect(answer.output.contains("failed: died again, open again"))
             let shown = await prompt.run("dead-letters", "replays")
             #expect(shown.output.contains("they mended it"))
+            let listed = await prompt.run("dead-letters", "replays", "--json").output
+            #expect(listed.contains(#""settled":2"#), "\(listed)")
             let one = await prompt.run("dead-letters", "replays", "1", "--json")
             #expect(one.output.contains(#""outcomes":{"recorded":1,"failed":1}"#))
             let history = await prompt.run("dead-letters", "show", "good")

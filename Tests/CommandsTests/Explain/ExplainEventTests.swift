@@ -76,10 +76,13 @@ struct ExplainEventTests {
                 event(to: #"{"topic": "venue:42"}"#) + fanout("running"),
                 "Its fan-out to the followers of venue:42 began at 2026-03-02 10:00:00 UTC (11:00) and is in progress"
             ),
-            (event(to: #"{"everyone": true}"#) + fanout("paused"), "and is paused: see bellhop fanouts."),
+            (
+                event(to: #"{"everyone": true}"#) + fanout("paused"),
+                "and is paused: see bellhop fanouts; ada does not belong to everyone"
+            ),
             (
                 event(to: #"{"topic": "venue:42"}"#) + fanout("finished"),
-                "was finished at 2026-03-02 10:01:00 UTC (11:01): its audience was the users who followed it at its beginning"
+                "was finished at 2026-03-02 10:01:00 UTC (11:01): ada does not follow venue:42."
             ),
             (
                 event(columns: ", expanded_at", values: ", '2026-03-02T10:00:01Z'"),
@@ -104,6 +107,81 @@ struct ExplainEventTests {
             #expect(answer.code == .done)
             #expect(text.contains(says), "\(answer.output)")
             #expect(text.contains("The rules are not asked: nothing is recorded for the user"))
+        }
+    }
+
+    private static func follow(at followedAt: String, removedAt: String = "NULL") -> String {
+        """
+        ; INSERT INTO follows (app, topic, user_id, since, followed_at, removed_at, source_time)
+          VALUES ('drop', 'venue:42', 'ada', now(), '\(followedAt)', \(removedAt), now())
+        """
+    }
+
+    private static func recipient(_ user: String, at recordedAt: String) -> String {
+        """
+        ; INSERT INTO recipients (app, user_id, source_time, recorded_at)
+          VALUES ('drop', '\(user)', now(), '\(recordedAt)')
+        """
+    }
+
+    private static let devices = """
+        ; INSERT INTO push_subscriptions (app, profile_id, id, device_token, platform, provider, registered_at,
+            last_seen_at, source_time)
+          SELECT 'drop', user_id, 'sub_' || lpad(n::text, 16, '0'), 't' || n, 'ios', 'expo', now(), now(), now()
+          FROM unnest('{bo,bo,cleo,dora}'::text[]) WITH ORDINALITY AS u (user_id, n)
+        """
+
+    @Test(
+        "an ended fan-out that did not reach the user shows whether the user was in its audience",
+        arguments: [
+            (
+                #"{"topic": "venue:42"}"#, follow(at: "2026-03-02T10:00:30Z"),
+                "ada follows venue:42 only since 2026-03-02 10:00:30 UTC (11:00)."
+            ),
+            (
+                #"{"topic": "venue:42"}"#, follow(at: "2026-03-01T10:00:00Z", removedAt: "'2026-03-02T09:00:00Z'"),
+                "ada has not followed venue:42 since 2026-03-02 09:00:00 UTC (10:00)."
+            ),
+            (
+                #"{"topic": "venue:42"}"#, follow(at: "2026-03-01T10:00:00Z"),
+                "ada followed venue:42 then, so that a rule excluded ada, or the notification was deleted since."
+            ),
+            (
+                #"{"everyone": true}"#, recipient("bo", at: "2026-03-01T10:00:00Z") + devices,
+                "ada does not belong to everyone, because no recipient.upserted about ada has arrived (everyone in drop "
+                    + "is 1 user now, each with a stored recipient.upserted; 2 other users with a device have none)."
+            ),
+            (
+                #"{"everyone": true}"#, recipient("ada", at: "2026-03-02T10:00:30Z"),
+                "ada was unknown then, because the first recipient.upserted arrived at 2026-03-02 10:00:30 UTC (11:00)."
+            ),
+            (
+                #"{"everyone": true}"#, recipient("ada", at: "2026-03-01T10:00:00Z"),
+                "ada was known then, so that a rule excluded ada, or the notification was deleted since."
+            ),
+        ]
+    )
+    func audience(to audience: String, sql: String, says: String) async throws {
+        try await ask(after: Self.event(to: audience) + Self.fanout("finished") + sql) { answer, text in
+            #expect(text.contains("was finished at 2026-03-02 10:01:00 UTC (11:01): \(says)"), "\(answer.output)")
+        }
+    }
+
+    @Test("a notification that was recorded long after its producer sent it shows the delay")
+    func delay() async throws {
+        let sql = """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority) VALUES
+                ('drop', 'ada', 'noti_0000000000000001', 'e9', '\\x00', 'security', 'T', '', 'high');
+            UPDATE inbox SET created_at = '2026-03-01T10:01:00Z', said_at = '2026-03-01T10:00:00Z'
+            """
+        try await ask(["noti_0000000000000001"], after: sql) { answer, text in
+            let late = "Its producer sent it at 2026-03-01 10:00:00 UTC (11:00), and it was recorded 1 min later."
+            #expect(text.contains(late), "\(answer.output)")
+            let moment = "2026-03-01 10:00:00 (11:00) the producer says it sent the event"
+            #expect(text.contains(moment), "\(answer.output)")
+        }
+        try await ask(["noti_0000000000000001"], after: sql.replacing("10:01:00", with: "10:00:02")) { answer, text in
+            #expect(!text.contains("Its producer sent it"), "\(answer.output)")
         }
     }
 
@@ -250,6 +328,41 @@ struct ExplainEventTests {
     func settled(state: String, says: String) async throws {
         try await ask(after: Self.letter(user: "'ada'", state: state)) { answer, text in
             #expect(text.contains(says), "\(answer.output)")
+        }
+    }
+
+    @Test("a rejected message of the user without a legible id is named, since it may be the event")
+    func nameless() async throws {
+        let sql = Self.letter(user: "'ada'", event: "NULL") + Self.letter(user: "'bo'", event: "NULL")
+        try await ask(after: sql) { answer, text in
+            #expect(answer.code == .answerIsNo)
+            #expect(
+                text.contains(
+                    "A rejected message for this user had no legible id and may be it: intake, invalid-field at "
+                        + "/data/device: the template needs this value (open, seen 2 times, dead-"
+                ),
+                "\(answer.output)"
+            )
+            let list = "see bellhop dead-letters list --app drop --user ada --state all"
+            #expect(text.hasSuffix(list), "\(answer.output)")
+        }
+    }
+
+    @Test("a replayed dead letter and a second message with the same id are described as such")
+    func beside() async throws {
+        let replayed = Self.letter(user: "'ada'", state: "resolved") + "UPDATE dead_letters SET replays = 1"
+        try await ask(after: replayed) { answer, text in
+            #expect(text.contains("It was a dead letter and has been replayed: intake"), "\(answer.output)")
+        }
+        let recorded = """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority) VALUES
+                ('drop', 'ada', 'noti_0000000000000001', 'e1', '\\x00', 'security', 'T', '', 'high');
+            """
+        let conflict = recorded + Self.letter(user: "'ada'") + "UPDATE dead_letters SET reason = 'id-conflict'"
+        try await ask(["noti_0000000000000001"], after: conflict) { answer, text in
+            let words = "Another message with the same id and other content was rejected: intake, id-conflict"
+            #expect(text.contains(words), "\(answer.output)")
+            #expect(!text.contains("It is in the dead letters"), "\(answer.output)")
         }
     }
 

@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import IntegrationSupport
+import Postgres
 import Store
 import TestSupport
 import Testing
@@ -65,6 +66,37 @@ struct FanoutsCommandTests {
             let unknown = await prompt.run("fanouts", "show", "4711")
             #expect(unknown.code == .answerIsNo)
             #expect(unknown.complaints.contains("unknown fan-out; bellhop fanouts lists all"))
+        }
+    }
+
+    @Test("a fan-out to everyone counts everyone now, and a running one names the pages behind each count")
+    func everyone() async throws {
+        try await Self.with { prompt, servers in
+            let people = "INSERT INTO recipients (app, user_id, source_time) SELECT 'venues', 'r' || n, now() FROM "
+            _ = try await servers.owner.run(Statement(people + "generate_series(1, 3) n"), [])
+            let devices = """
+                INSERT INTO push_subscriptions (app, profile_id, id, device_token, platform, provider, registered_at,
+                    last_seen_at, source_time)
+                SELECT 'venues', 'r' || n, 'sub_' || lpad(n::text, 16, '0'), 't' || n, 'ios', 'expo', now(), now(),
+                       now()
+                FROM generate_series(3, 7) n
+                """
+            _ = try await servers.owner.run(Statement(devices), [])
+            let running = try await servers.addFanout("e1", topic: nil, users: 2, plannedTo: "r2")
+            let text = await prompt.run("fanouts", "show", "\(running)").output
+                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            let count =
+                "everyone in venues is 3 users now, each with a stored recipient.upserted; 4 other users with a "
+                + "device have none"
+            #expect(text.contains("everyone \(count)"), "\(text)")
+            #expect(text.contains("users 2 of about 3 on complete pages, 2 new notifications"), "\(text)")
+            #expect(text.contains("sent to 0 users; with the pages in progress"), "\(text)")
+            let json = await prompt.run("fanouts", "show", "\(running)", "--json").output
+            let members = #""everyoneNow":{"app":"venues","users":3,"usersIsCapped":false,"others":4,"#
+            #expect(json.contains(members), "\(json)")
+            let ended = try await servers.addFanout("e2", state: .finished, users: 2)
+            let other = await prompt.run("fanouts", "show", "\(ended)").output
+            #expect(!other.contains("everyone") && !other.contains("complete pages"), "\(other)")
         }
     }
 
