@@ -104,4 +104,26 @@ extension BrowserTests {
             }
         }
     }
+
+    /// A call's ten seconds, with a clock that the test moves.
+    @Suite("The time limit of a call")
+    struct CallTimeTests {
+        @Test("the limit also ends the wait for a token and for its renewal", arguments: ["token", "renew"])
+        func waits(part: String) async throws {
+            try await InboxStage.with { stage in
+                try await stage.browser.go(to: "\(stage.origin)/host")
+                let work = """
+                    return import("/bellhop-client.js").then(async ({ BellhopClient, CallError }) => {
+                      const real = globalThis.setTimeout;
+                      let end;
+                      globalThis.setTimeout = (work, time, ...rest) => (time === 10_000 ? ((end = work), 0) : real(work, time, ...rest));
+                      const never = () => (end(), new Promise(() => {}));
+                      const client = new BellhopClient({ base: location.origin, token: () => "no token", [arguments[0]]: never });
+                      return client.settings().catch((error) => [error instanceof CallError, error.status]);
+                    });
+                    """
+                #expect(try await stage.browser.run(work, [.string(part)]) == [true, 0])
+            }
+        }
+    }
 }
