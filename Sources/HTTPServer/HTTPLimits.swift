@@ -4,7 +4,9 @@ package import ServiceRuntime
 package struct HTTPLimits: Sendable {
     /// Maximum bytes of a body; a larger body is answered with 413.
     package var bodyBytes: Int
-    /// Maximum bytes of stored bodies over all connections; a body that exceeds it is answered with 503.
+    /// Maximum bytes of stored bodies over all connections, in each ``BodyBudget``.
+    ///
+    /// A body that exceeds it is answered with 503.
     package var allBodiesBytes = 32 << 20
     /// Memory of one connection in bytes, about the maximum of the request line and all headers together; more is a
     /// 431.

@@ -4,13 +4,20 @@ package typealias HTTPHandler = @Sendable (HTTPRequest) async -> HTTPResponse
 /// The rules of a route for the body of a request.
 package struct RouteBody: Sendable {
     let bytes: Int
+    let budget: BodyBudget
     let refusal: @Sendable (HTTPRequest) -> HTTPResponse?
 
     /// - Parameters:
     ///   - bytes: the maximum length of a body.
+    ///   - budget: the callers with whom its callers share the bound for all bodies.
     ///   - refusal: the answer to a request whose body must not be received; `nil` if it is received.
-    package init(atMost bytes: Int, refusal: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil }) {
+    package init(
+        atMost bytes: Int,
+        within budget: BodyBudget = .usual,
+        refusal: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil }
+    ) {
         self.bytes = bytes
+        self.budget = budget
         self.refusal = refusal
     }
 
@@ -62,7 +69,8 @@ package struct Router: Sendable {
     package func admit(_ request: HTTPRequest) -> BodyAdmission {
         switch find(request) {
         case .route(let route, let request):
-            route.body.refusal(request).map(BodyAdmission.refuse) ?? .receive(atMost: route.body.bytes)
+            route.body.refusal(request).map(BodyAdmission.refuse)
+                ?? .receive(atMost: route.body.bytes, within: route.body.budget)
         case .absent(let response): .refuse(response)
         }
     }

@@ -12,6 +12,7 @@ struct BodyAdmissionTests {
         let echo: HTTPHandler = { .text("\($0.body.count) \($0.isAdmitted)") }
         router.add("POST", "/open", body: RouteBody(atMost: 100_000), handler: echo)
         router.add("POST", "/small", body: RouteBody(atMost: 10), handler: echo)
+        router.add("POST", "/bulk", body: RouteBody(atMost: 100_000, within: .publishers), handler: echo)
         router.add("POST", "/none", handler: echo)
         let refused: @Sendable (HTTPRequest) -> HTTPResponse? = { _ in .text("who are you", status: 401) }
         router.add("POST", "/closed", body: RouteBody(atMost: 100_000, refusal: refused), handler: echo)
@@ -98,6 +99,35 @@ struct BodyAdmissionTests {
             #expect(statuses == ["503", "503", "200"])
             try await eventually { server.openConnections == 0 }
             let later = await exchange(port, head + String(repeating: "x", count: 600))
+            #expect(later.status == "200")
+        }
+    }
+
+    @Test("long bodies of publishers leave the bodies of users their own budget")
+    func budgets() async throws {
+        try await Self.withRouter(bodies: 1_000) { server in
+            let port = server.address.port
+            let call = { @Sendable (path: String, bytes: Int) in
+                "POST \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 600\r\n\r\n"
+                    + String(repeating: "x", count: bytes)
+            }
+            let statuses = await withClient(port) { first in
+                first.send(call("/bulk", 599))
+                var busy: RawClient?
+                // Probes run until the server counts the first request's body.
+                repeat {
+                    busy = RawClient(port: port)
+                    busy?.send(call("/bulk", 600))
+                } while busy?.readAll().status == "200"
+                guard let user = RawClient(port: port) else { return ["no connection"] }
+                user.send(call("/open", 600))
+                let answer = user.readAll().status
+                first.send("x")
+                return [answer, first.readAll().status]
+            }
+            #expect(statuses == ["200", "200"])
+            try await eventually { server.openConnections == 0 }
+            let later = await exchange(port, call("/bulk", 600))
             #expect(later.status == "200")
         }
     }

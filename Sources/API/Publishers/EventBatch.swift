@@ -5,8 +5,9 @@
 enum EventBatch {
     /// Returns the elements, or `nil` if the text is not one array.
     ///
-    /// An element that is not a JSON document is returned unchanged.
-    static func elements(of bytes: [UInt8]) -> [[UInt8]]? {
+    /// An element that is not a JSON document is returned unchanged. An array with more than `limit` elements is not
+    /// read to its end: the result has one element more than the limit.
+    static func elements(of bytes: [UInt8], atMost limit: Int) -> [[UInt8]]? {
         let text = trimmed(bytes[...])
         guard text.count >= 2, text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]") else { return nil }
         let inner = text.dropFirst().dropLast()
@@ -38,6 +39,7 @@ enum EventBatch {
             case UInt8(ascii: ",") where depth == 0:
                 elements.append(Array(trimmed(inner[start..<index])))
                 start = index + 1
+                guard elements.count <= limit else { return elements }
             default: break
             }
         }

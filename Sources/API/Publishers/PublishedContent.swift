@@ -34,7 +34,7 @@ struct PublishedContent {
         case Self.structured:
             (envelopes, isBatch) = ([envelope(request.body, Self.structured)], false)
         case Self.batch:
-            guard let elements = EventBatch.elements(of: request.body) else {
+            guard let elements = EventBatch.elements(of: request.body, atMost: Self.mostEvents) else {
                 throw APIError(400, "malformed-json", "expected a JSON array of CloudEvents")
             }
             guard elements.count <= Self.mostEvents else {

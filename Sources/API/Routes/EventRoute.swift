@@ -39,7 +39,7 @@ final class EventRoute: Sendable {
     ///
     /// `refused` is called for each call that is answered without receiving its body.
     func body(_ refused: @escaping @Sendable (HTTPRequest, APIError) -> Void) -> RouteBody {
-        RouteBody(atMost: PublishedContent.longestBody) { [self] request in
+        RouteBody(atMost: PublishedContent.longestBody, within: .publishers) { [self] request in
             guard case .failure(let fault) = admitted(request) else { return nil }
             refused(request, fault)
             return fault.response

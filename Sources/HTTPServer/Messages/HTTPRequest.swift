@@ -113,8 +113,15 @@ package typealias HTTPAdmission = @Sendable (HTTPRequest) -> BodyAdmission
 
 /// The decision about a request whose body has not been received yet.
 package enum BodyAdmission: Sendable {
-    /// The body is received up to this number of bytes; a longer body is answered with 413.
-    case receive(atMost: Int)
+    /// The body is received up to this number of bytes, within a budget; a longer body is answered with 413.
+    case receive(atMost: Int, within: BodyBudget)
     /// The request is answered without its body, and the connection is closed.
     case refuse(HTTPResponse)
+}
+
+/// The callers who share one bound for the bytes of their bodies, so that other callers' bodies are still received.
+package enum BodyBudget: Sendable {
+    case usual
+    /// Programs that send long bodies and may wait long for their answers.
+    case publishers
 }

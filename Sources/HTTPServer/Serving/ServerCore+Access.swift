@@ -49,8 +49,9 @@ extension ServerCore {
     private func refusal(of head: inout HTTPRequestHead, on connection: ClientConnection) -> HTTPResponse? {
         guard let admission, head.announcesBody else { return nil }
         switch admission(request(head, body: [], on: connection)) {
-        case .receive(let bytes):
+        case .receive(let bytes, let budget):
             head.isAdmitted = true
+            head.budget = budget
             head.mostBytes = min(bytes, limits.bodyBytes)
             return head.isTooLarge ? HTTPRequestHead.Refusal.tooLarge(head.mostBytes).response : nil
         case .refuse(var response):
@@ -78,7 +79,7 @@ extension ServerCore {
             // Releases the phase's reference, so that the body grows in place.
             phase = .running
             let isTooLarge = body.count + upload.count > head.mostBytes
-            guard !isTooLarge, holdBody(upload.count, of: exchange) else {
+            guard !isTooLarge, holdBody(upload.count, of: exchange, within: head.budget) else {
                 releaseBody(of: exchange)
                 phase = .overflowing(isTooLarge ? .tooLarge(head.mostBytes) : .busy, discarded: upload.count)
                 return

@@ -23,14 +23,13 @@ final class ServerCore: Sendable {
     let admission: HTTPAdmission?
     private let handler: HTTPHandler
     private let state = Mutex(State())
-    /// The bytes of bodies that may still be stored.
-    private let bodies: Mutex<Int>
+    /// The bytes of bodies that are stored.
+    private let bodies = Mutex<[BodyBudget: Int]>([:])
 
     init(limits: HTTPLimits, admission: HTTPAdmission? = nil, handler: @escaping HTTPHandler) {
         self.limits = limits
         self.admission = admission
         self.handler = handler
-        bodies = Mutex(limits.allBodiesBytes)
         connections = ConnectionTable(limits: limits)
     }
 
@@ -71,21 +70,25 @@ final class ServerCore: Sendable {
         return stream
     }
 
-    /// Counts bytes of a body to be stored; returns false if all bodies together would exceed their limit.
-    func holdBody(_ bytes: Int, of exchange: ServerExchange) -> Bool {
-        let isWithinBounds = bodies.withLock { left in
-            guard bytes <= left else { return false }
-            left -= bytes
+    /// Counts bytes of a body to be stored; returns false if all bodies of the budget would exceed its limit.
+    func holdBody(_ bytes: Int, of exchange: ServerExchange, within budget: BodyBudget) -> Bool {
+        let isWithinBounds = bodies.withLock { held in
+            guard bytes <= limits.allBodiesBytes - held[budget, default: 0] else { return false }
+            held[budget, default: 0] += bytes
             return true
         }
-        if isWithinBounds { exchange.heldBytes.add(bytes, ordering: .relaxed) }
+        if isWithinBounds { exchange.heldBytes.withLock { $0[budget, default: 0] += bytes } }
         return isWithinBounds
     }
 
     /// Releases the stored body of an exchange.
     func releaseBody(of exchange: ServerExchange) {
-        let bytes = exchange.heldBytes.exchange(0, ordering: .relaxed)
-        if bytes > 0 { bodies.withLock { $0 += bytes } }
+        let released = exchange.heldBytes.withLock { held in
+            defer { held = [:] }
+            return held
+        }
+        guard !released.isEmpty else { return }
+        bodies.withLock { $0.merge(released) { $0 - $1 } }
     }
 
     /// Removes an exchange whose answer has been sent or whose connection has been lost.

@@ -22,8 +22,8 @@ final class ServerExchange: Sendable {
     }
 
     let phase: Mutex<Phase>
-    /// The bytes of its body that count towards the server's limit for all bodies.
-    let heldBytes = Atomic<Int>(0)
+    /// The bytes of its body, by the budget in which they count.
+    let heldBytes = Mutex<[BodyBudget: Int]>([:])
 
     init(uri: String) { phase = Mutex(.begun(uri: uri)) }
 }
@@ -35,6 +35,8 @@ struct HTTPRequestHead: Sendable {
     let headers: HTTPHeaders
     /// The maximum bytes of the body.
     var mostBytes: Int
+    /// The budget of the body.
+    var budget = BodyBudget.usual
     /// Whether the server's admission has accepted it.
     var isAdmitted = false
     let note = RequestNote()
@@ -102,7 +104,7 @@ struct HTTPRequestHead: Sendable {
             return Refusal(status: 413, code: "too-large", message: message)
         }
 
-        /// The bodies of other requests have used up the server's limit for all bodies.
+        /// The bodies of other requests have used up the budget.
         static let busy = Refusal(status: 503, code: "busy", message: "too many bodies are being received; try again")
 
         /// The response, which closes the connection because the data that follows may be ambiguous.

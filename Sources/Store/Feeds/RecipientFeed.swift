@@ -10,6 +10,7 @@ enum RecipientFeed {
         _ = try connection.run(welcomeBack, [who[0], vouched, who[3]])
         try takeBackOptOuts(words.filter { !$0.isFromClient && $0.content.emailEnabled.value == true }, on: connection)
         _ = try connection.run(seed, who)
+        let moved = try moved(words.filter { $0.content.timezone.isGiven }, on: connection)
         _ = try connection.run(
             update,
             Array(who.prefix(3)) + [
@@ -27,9 +28,7 @@ enum RecipientFeed {
                 .booleanArray(words.map(\.isDefault)),
             ]
         )
-        if words.contains(where: { $0.content.timezone.isGiven }) {
-            _ = try connection.run(replan, Array(who.prefix(2)))
-        }
+        if !moved.isEmpty { _ = try connection.run(replan, Array(UserUpdate.who(moved).prefix(2))) }
         let documents = words.filter { $0.content.preferences.isGiven }
         guard !documents.isEmpty else { return }
         _ = try connection.run(
@@ -40,6 +39,40 @@ enum RecipientFeed {
             ]
         )
     }
+
+    /// Returns the updates that change their users' time zone, and locks the users' rows until the end of the
+    /// transaction.
+    ///
+    /// It runs before the rows are written. Without the locks, another transaction could change a zone meanwhile.
+    private static func moved(
+        _ words: [UserUpdate<RecipientUpdate>],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [UserUpdate<RecipientUpdate>] {
+        guard !words.isEmpty else { return [] }
+        let zones: [Parameter] = [
+            .textArray(words.map { $0.content.timezone.value?.text }), .booleanArray(words.map(\.isDefault)),
+        ]
+        let rows = try connection.run(zoneChanges, Array(UserUpdate.who(words).prefix(3)) + zones)
+        var moved: [UserUpdate<RecipientUpdate>] = []
+        for row in rows.indices where try rows.boolean(row, 1) {
+            moved.append(words[Int(try rows.integer(row, 0)) - 1])
+        }
+        return moved
+    }
+
+    private static let zoneChanges = Statement(
+        """
+        SELECT r.place, \(takes("timezone")) AND t.timezone IS DISTINCT FROM r.timezone AS moves
+        FROM (
+            SELECT *, true AS timezone_given
+            FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[])
+                 WITH ORDINALITY AS u (app, user_id, said_at, timezone, is_default, place)
+        ) AS r
+        JOIN recipients t ON t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id])
+        ORDER BY r.app, r.user_id
+        FOR UPDATE OF t
+        """
+    )
 
     /// Ends an opt-out that a user made by a mail's link, when the app's servers report that the address may be mailed.
     ///
@@ -94,7 +127,8 @@ enum RecipientFeed {
     /// Finds rows by the user alone, so that the planner never reads all rows of an app.
     ///
     /// An older update from the app's servers only changes the time at which they vouched for the user. A device's
-    /// report changes no value that was set, and does not make any other update older.
+    /// report changes no value that was set, and does not make any other update older. It writes nothing if it repeats
+    /// the last one.
     private static let update = Statement(
         """
         UPDATE recipients t SET
@@ -114,7 +148,8 @@ enum RecipientFeed {
              AS r (app, user_id, said_at, locale, locale_given, timezone, timezone_given, email, email_given,
                    push, push_given, mail, mail_given, vouched_at, is_default)
         WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id])
-          AND (\(isNewer) OR coalesce(t.vouched_time < r.vouched_at, r.vouched_at IS NOT NULL))
+          AND (\(isNewer) AND (NOT r.is_default OR \(changes("locale")) OR \(changes("timezone")))
+               OR coalesce(t.vouched_time < r.vouched_at, r.vouched_at IS NOT NULL))
         """
     )
 
@@ -125,6 +160,11 @@ enum RecipientFeed {
         """
         r.\(column)_given AND \(isNewer) AND (NOT r.is_default OR t.\(column) IS NULL OR t.\(column)_is_default)
         """
+    }
+
+    /// The condition under which a device's report changes a column or marks it as reported.
+    private static func changes(_ column: String) -> String {
+        "(\(takes(column)) AND (t.\(column) IS DISTINCT FROM r.\(column) OR NOT t.\(column)_is_default))"
     }
 
     /// Plans reminders again that follow the user's time zone.

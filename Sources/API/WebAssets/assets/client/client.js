@@ -22,8 +22,14 @@ class InboxClient {
     this.ahead = 0;
   }
 
-  /** Returns the response of a call that was answered with 2xx; throws a `CallError` otherwise. */
+  /**
+   * Returns the response of a call that was answered with 2xx; throws a `CallError` otherwise. The signal in `options`
+   * also ends the wait for a token.
+   */
   async fetch(method, path, { body, headers = {}, ...options } = {}) {
+    const { signal } = options;
+    const ended = new Promise((_, fail) => signal?.addEventListener("abort", () => fail(signal.reason)));
+    ended.catch(() => {});
     const send = (token) =>
       fetch(addressAt(this.base, path), {
         method,
@@ -38,12 +44,12 @@ class InboxClient {
         body: body === undefined ? undefined : JSON.stringify(body),
       });
     let response;
-    const present = await this.token();
+    const present = await Promise.race([this.token(), ended]);
     if (!present) throw new CallError(401);
     try {
       response = await send(present);
       if (response.status === 401) {
-        const token = await this.renew(present);
+        const token = await Promise.race([this.renew(present), ended]);
         if (token) response = await send(token);
       }
     } catch (error) {

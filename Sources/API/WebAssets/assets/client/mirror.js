@@ -42,11 +42,14 @@ async function forgetMirror() {
   }
 }
 
-/** Returns the user in a token, unverified, because only the server can verify it; null if it is not a token. */
+/**
+ * Returns the user in a token, unverified, because only the server can verify it. Null if it is not a token, or if its
+ * `sub` is not a text: users without a name cannot be told apart.
+ */
 function userOf(token) {
   try {
     const { app, sub } = JSON.parse(new TextDecoder().decode(keyBytes(token.split(".")[1])));
-    return JSON.stringify([app, sub]);
+    return typeof sub === "string" ? JSON.stringify([app, sub]) : null;
   } catch {
     return null;
   }

@@ -266,7 +266,7 @@ class BellhopInbox extends HTMLElement {
     const [lang, { user }] = [this.getAttribute("lang"), this.device];
     const clock = { ...deviceClock(), ...(lang ? { locale: lang } : {}), user };
     const told = (await readMirror()).clock;
-    if (JSON.stringify(told) === JSON.stringify(clock) || model !== this.model) return;
+    if ((user && JSON.stringify(told) === JSON.stringify(clock)) || model !== this.model) return;
     try {
       await model.client.reportClock({ timezone: clock.timezone, locale: clock.locale });
       await writeMirror({ clock });
@@ -295,8 +295,8 @@ class BellhopInbox extends HTMLElement {
     if (refused !== this.#token) return this.#token;
     const { user } = this.device;
     if (token && token !== refused) {
-      // A token of another user starts again.
-      if (userOf(token) !== user) return (this.token = token);
+      // A token of another user, or of an unnamed one, starts again.
+      if (!user || userOf(token) !== user) return (this.token = token);
       this.#token = token;
       writeMirror((kept) => (kept.user === user ? { token } : null));
       return token;
@@ -365,7 +365,7 @@ class BellhopInbox extends HTMLElement {
     const { user } = this.device;
     // Chrome forgets a notification that is listed before it is on the screen, so a push comes first.
     if (performance.now() - this.pushedAt < 5_000) return;
-    this.device.sweep((data) => (data.user && data.user !== user) || isOver(data)).catch(() => {});
+    this.device.sweep((data) => data.user !== user || isOver(data)).catch(() => {});
   }
 
   #returned() {

@@ -42,8 +42,12 @@ class PushDevice {
     return navigator.serviceWorker.getRegistration("/");
   }
 
+  /** Returns Bellhop's subscription; the site's own service worker may have another one, which stays. */
   async subscription() {
-    return (await this.registration())?.pushManager.getSubscription() ?? null;
+    const one = await (await this.registration())?.pushManager.getSubscription();
+    const { endpoint, publicKey, owner } = await readMirror();
+    const hasKey = () => String(keyBytes(publicKey)) === String(new Uint8Array(one.options?.applicationServerKey));
+    return one && (one.endpoint === endpoint || (owner && (!publicKey || hasKey()))) ? one : null;
   }
 
   /** Requests permission, subscribes, and registers at the server; returns whether the user gave permission. */
@@ -83,11 +87,11 @@ class PushDevice {
     }
   }
 
-  /** Closes the notifications that the service worker has shown, if `isOver` accepts their data. */
+  /** Closes the notifications that Bellhop's service worker has shown, if `isOver` accepts their data. */
   async sweep(isOver) {
     if (!PushDevice.isSupported || Notification.permission !== "granted") return;
     const shown = (await (await this.registration())?.getNotifications?.()) ?? [];
-    for (const one of shown) if (isOver(one.data ?? {})) one.close();
+    for (const one of shown) if (one.data?.user && isOver(one.data)) one.close();
   }
 
   async drop(subscription) {

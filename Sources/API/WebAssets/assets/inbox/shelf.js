@@ -16,7 +16,7 @@ async function keptList(user) {
   try {
     const cache = await caches.open(MIRROR_CACHE);
     const kept = await (await cache.match(LIST_KEY))?.json();
-    if (kept?.user === user) return kept;
+    if (user && kept?.user === user) return kept;
     await cache.delete(LIST_KEY);
   } catch {
     // There is no storage.
