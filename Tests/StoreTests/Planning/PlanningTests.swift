@@ -89,7 +89,9 @@ struct PlanningTests {
         try await ServerFixture.withSchema { servers in
             try await OtherUsers.count(in: servers)
             try await OtherUsers.arrive(at: servers)
-            _ = try await servers.owner.run("UPDATE ledger SET state = 'r' WHERE due_at IS NOT NULL AND sent_at IS NULL")
+            _ = try await servers.owner.run(
+                "UPDATE ledger SET state = 'r' WHERE due_at IS NOT NULL AND sent_at IS NULL"
+            )
             let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin), size: 1)
             try await Self.closing(admin) {
                 let waiting = try await RetryAdmin(pool: admin).waiting(atMost: RetryStore.mostInOverview)
