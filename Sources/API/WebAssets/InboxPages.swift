@@ -43,18 +43,19 @@ enum InboxPages {
     /// Pages of other origins may embed the script, since it contains no data.
     private static let shared = [("Cross-Origin-Resource-Policy", "cross-origin")]
 
+    /// The files of the component, in the order in which they compress best: none uses another one while it is loaded.
     private static let component: [UInt8] = {
         let style = String(decoding: ScriptCondenser.style(PackageResources.inbox_css), as: UTF8.self).asJSONString
         return joined(
             "(() => {\n\"use strict\";\nconst STYLES = \(style);\n",
             [
-                PackageResources.words_js, PackageResources.clock_js, PackageResources.times_js,
-                PackageResources.links_js, PackageResources.icons_js, PackageResources.elements_js,
-                PackageResources.client_js, PackageResources.stream_js, PackageResources.mirror_js,
-                PackageResources.registration_js, PackageResources.shelf_js, PackageResources.model_js,
-                PackageResources.push_js,
-                PackageResources.attention_js, PackageResources.menu_js, PackageResources.list_js,
-                PackageResources.settings_js, PackageResources.screen_js, PackageResources.acts_js,
+                PackageResources.words_js, PackageResources.icons_js, PackageResources.clock_js,
+                PackageResources.times_js, PackageResources.acts_js, PackageResources.settings_js,
+                PackageResources.list_js, PackageResources.menu_js, PackageResources.links_js,
+                PackageResources.elements_js, PackageResources.push_js, PackageResources.mirror_js,
+                PackageResources.registration_js, PackageResources.shelf_js, PackageResources.screen_js,
+                PackageResources.attention_js, PackageResources.model_js, PackageResources.stream_js,
+                PackageResources.client_js,
                 PackageResources.inbox_js,
             ],
             "})();\n"

@@ -1,13 +1,14 @@
-import BellhopJSON
 import IntegrationSupport
 import TestSupport
 import Testing
 
 @Suite("Reports of devices' clocks", .timeLimit(.ofTest))
 struct DeviceClockTests {
-    private func report(_ zone: String, _ locale: String = "en-GB", to api: APIFixture) async throws -> JSONValue {
+    private func report(_ zone: String, _ locale: String = "en-GB", to api: APIFixture) async throws
+        -> APIFixture.Answer
+    {
         let body = #"{"timezone":"\#(zone)","locale":"\#(locale)","isDefault":true}"#
-        return try await api.call("PATCH", "/api/settings", body).json
+        return try await api.call("PATCH", "/api/settings", body)
     }
 
     /// The version of the user's row, which every write changes.
