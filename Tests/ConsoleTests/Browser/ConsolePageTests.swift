@@ -190,6 +190,8 @@ extension ConsoleBrowserTests {
                 let masked = try await stage.ask("!$('#main').textContent.includes('Payment received')")
                 #expect(masked == true)
                 try await stage.press("Edit")
+                try await stage.write("ticket 4711", into: "because")
+                try await stage.press("Show")
                 try await stage.until("$('dialog textarea.code')?.value.includes('Payment received')")
                 // Numbers stay exact, and the text has several lines.
                 try await stage.until(
@@ -198,7 +200,7 @@ extension ConsoleBrowserTests {
                 let text =
                     #"{"id":"evt_new","app":"drop","eventType":"system","to":{"user":"u1"},"title":"t","body":"b"}"#
                 try await stage.write(text, into: "text")
-                try await stage.until("$$('dialog .added').some((line) => line.textContent.startsWith('+   \"to\"'))")
+                try await stage.until("$$('dialog .added').some((line) => line.textContent.startsWith('+ /to'))")
                 try await stage.write("they forgot the user", into: "because")
                 try await stage.press("Send the copy")
                 try await stage.until(

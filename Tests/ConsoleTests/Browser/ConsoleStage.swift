@@ -106,11 +106,6 @@ struct ConsoleStage: Sendable {
         }
     }
 
-    /// Waits until an expression about the page has this value, written as JSON.
-    func until(_ expression: String, is json: String) async throws {
-        try await until("JSON.stringify(\(expression)) === JSON.stringify(\(json))")
-    }
-
     func texts(_ selector: String) async throws -> [String] {
         let found = try await ask("$$(arguments[0]).map((node) => node.textContent)", .string(selector))
         return (found.array ?? []).compactMap(\.string)
