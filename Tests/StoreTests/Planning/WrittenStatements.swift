@@ -28,7 +28,8 @@ enum WrittenStatements {
         "ReplayAdmin.swift", "History", "ReplayRecord.swift", "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift",
         "DeadLetterAdmin+Editing.swift",
         "DeadLetterFilter.swift", "DeadLetterSummary.swift", "DeadLetterComposition.swift", "FanoutAdmin.swift",
-        "FanoutUser.swift", "HoldAdmin.swift", "HoldAdmin+Discarding.swift", "HoldAdmin+Deferred.swift",
+        "FanoutUser.swift", "AudienceSize.swift", "HoldAdmin.swift", "HoldAdmin+Discarding.swift",
+        "HoldAdmin+Deferred.swift",
         "RetryAdmin.swift", "WaitingBacklog.swift",
     ]
 
