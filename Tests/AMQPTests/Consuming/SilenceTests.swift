@@ -37,8 +37,8 @@ struct SilenceTests {
             try await eventually("the delivery is lost") { proxy.swallowedBytes > 0 }
             let taken = try await consumer.collect(1)
             #expect(taken.map(\.body) == [Array("the-lost-one".utf8)])
+            // If the answer to a renewal was lost with it, the connection ends, which returns the delivery as well.
             #expect(taken.allSatisfy { $0.redelivered })
-            #expect(log.losses == 0)
             await consumer.close()
             proxy.stop()
         }
