@@ -86,6 +86,8 @@ struct PublishingRun: Sendable {
             ]
             servers.append(try await APIServer.peer(peer, testbed, with: environment))
         }
+        for server in servers { try await Self.waitForBroker(server, Self.requests(token, turn: "start")) }
+        _ = try await testbed.purgeQueues()
         let load = ProcessTable.load()
         var faults: [String] = []
         var results = servers.map { Figures(server: $0.name) }
@@ -109,6 +111,20 @@ struct PublishingRun: Sendable {
     }
 
     private static let turns = 6
+
+    /// Waits until a server has connected to the broker and accepts an event: it listens before.
+    private static func waitForBroker(
+        _ server: APIServer,
+        _ request: @Sendable (Int) -> [UInt8]
+    ) async throws {
+        while true {
+            try server.expectRunning()
+            if var connection = LoadConnection(port: server.port), connection.exchange(request(0))?.status == 202 {
+                return
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
 
     private func measure(
         _ server: APIServer,
