@@ -193,7 +193,7 @@ struct BenchCommandTests {
 
     /// Runs the benchmark, requires success and returns its report.
     private static func report(_ words: [String]) async throws -> [String: Any] {
-        let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
+        let program = try #require(BuiltProgram.path, "the program bellhop is not built together with the tests")
         let said = try await run(program, ["bench"] + words + ["--json"])
         #expect(said.status == 0, "\(said.errors)")
         return try #require(

@@ -167,7 +167,7 @@ package struct ParsedIdentity: Sendable {
 
     /// Reads the names from the envelope and from `document`, the body's object if it has one.
     ///
-    /// If the body was not parsed, its id is read as far as it is legible.
+    /// If the body was not parsed, its id is read if it is legible.
     init(_ envelope: InboundEnvelope, _ document: JSONObject?) {
         let document = document ?? UnparsedNames(in: envelope.body).document
         let isCloudEvent = document?["specversion"] != nil

@@ -13,7 +13,7 @@ package struct HTTPRequest: Sendable {
     package let peer: PeerAddress?
     /// Whether the server's admission has accepted the request by its head, before the body was received.
     package internal(set) var isAdmitted = false
-    /// What the admission has found out, for the handler.
+    /// The findings of the admission, for the handler.
     package internal(set) var note = RequestNote()
     /// The decoded values of the route's `{places}`, set by the router.
     package internal(set) var parameters: [String: String] = [:]

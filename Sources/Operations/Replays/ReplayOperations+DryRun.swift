@@ -62,7 +62,7 @@ extension ReplayOperations {
         )
     }
 
-    /// Returns a warning if a running worker has other catalogues than those that make the predictions.
+    /// Returns a warning if a running worker has other catalogues than this process, which makes the predictions.
     private func catalogDifference() async throws -> String? {
         let own = try context.catalogs().fingerprint
         let others = try await HeartbeatStore(pool: context.pool).all().map(\.report).filter {

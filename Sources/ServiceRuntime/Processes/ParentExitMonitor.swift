@@ -11,18 +11,9 @@ package final class ParentExitMonitor: Sendable {
     private let writeEnd: Int32
 
     package init() throws(CommandFailure) {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else {
-            throw CommandFailure(
-                .tryAgain,
-                attempted: "making a pipe",
-                cameBack: String(cString: strerror(errno)),
-                whatToDo: "raise the limit of open files"
-            )
-        }
-        (readEnd, writeEnd) = (ends[0], ends[1])
         // A child must not inherit the writing end, because it would then keep its own lifeline open.
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let ends = try PipeEnds()
+        (readEnd, writeEnd) = (ends.reading, ends.writing)
     }
 
     deinit {

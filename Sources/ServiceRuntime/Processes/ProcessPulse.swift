@@ -13,21 +13,10 @@ package final class ProcessPulse: Sendable {
     let writeEnd: Int32
 
     package init() throws(CommandFailure) {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else {
-            throw CommandFailure(
-                .tryAgain,
-                attempted: "making a pipe",
-                cameBack: String(cString: strerror(errno)),
-                whatToDo: "raise the limit of open files"
-            )
-        }
-        (readEnd, writeEnd) = (ends[0], ends[1])
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            // A child never waits for its supervisor, nor a supervisor for its child.
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-        }
+        let ends = try PipeEnds()
+        (readEnd, writeEnd) = (ends.reading, ends.writing)
+        // A child never waits for its supervisor, nor a supervisor for its child.
+        for end in [readEnd, writeEnd] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
     }
 
     deinit {

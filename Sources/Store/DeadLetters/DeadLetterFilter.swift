@@ -15,7 +15,7 @@ package struct DeadLetterFilter: Sendable, Equatable {
     package var fingerprint: String?
     /// Items for this user alone.
     package var user: String?
-    /// Items that name this user, also beside other users.
+    /// Items that name this user, alone or with other users.
     ///
     /// Only for reading: an act on such an item affects the other users, too.
     package var naming: UserKey?

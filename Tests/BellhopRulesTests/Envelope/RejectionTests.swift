@@ -116,7 +116,7 @@ struct RejectionTests {
     }
 
     @Test(
-        "the id of a body that was not parsed is read as far as it is legible",
+        "the id of a body that was not parsed is read if it is legible",
         arguments: [
             (#"{"id":"e1","to":{"user":"ada"},"body":"\u{FFFD}"#, "e1"),
             (#" {"app":"drop", "id" : "e1" not JSON"#, "e1"),

@@ -7,7 +7,7 @@ struct TeamIssuer: Sendable {
     let app: String
     let issuer: String
     let audience: String
-    /// The claims of a token beside issuer, audience, user and times.
+    /// The claims of a token in addition to issuer, audience, user and times.
     let claims: JSONObject
     private let key: PrivateKey
 

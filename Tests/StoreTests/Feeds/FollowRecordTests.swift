@@ -32,7 +32,7 @@ struct FollowRecordTests {
         case .followAdded(let follow): return FollowUpdateRow(added: follow, key)
         case .followRemoved(_, let topic, let token):
             return FollowUpdateRow(removed: topic, token, key, isFromClient: isFromClient)
-        default: throw ServerFixtureError("no word about a follow: \(json)")
+        default: throw ServerFixtureError("no message about a follow: \(json)")
         }
     }
 

@@ -142,7 +142,7 @@ struct OutboxStoreTests {
         }
     }
 
-    @Test("rows below the floors of the relay's slots are found, except those that are left out")
+    @Test("rows below the floors of the relay's slots are found, except the rows to leave out")
     func strays() async throws {
         try await PublisherFixture.with { fixture in
             var rows: [Int64] = []

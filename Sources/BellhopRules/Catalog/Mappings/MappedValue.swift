@@ -103,7 +103,7 @@ struct MappedText: Sendable {
     static let mostPaths = 16
     static let rule = "a text with pointers in braces, such as order {/payload/id}"
 
-    /// Creates a text; `nil` if a brace has no partner or what it contains is not a pointer.
+    /// Creates a text; `nil` if a brace has no partner or contains no pointer.
     init?(_ text: String) {
         guard (1...Self.longest).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
         var parts: [Part] = []

@@ -70,7 +70,7 @@ struct MessageConversion {
     /// Returns the fault with its place in the message instead of its place in the event.
     func located(_ fault: FieldFault) -> FieldFault {
         let text = fault.pointer.text
-        // Of several alternatives, the last one that was read is the one that was used.
+        // Of several alternatives, the mapping used the last one that it read.
         let nearest = sources.reversed().filter { text == $0.target.text || text.hasPrefix($0.target.text + "/") }
             .max { $0.target.text.utf8.count < $1.target.text.utf8.count }
         let words = "as \(text.dropFirst()) by from.\(mapping.name): \(fault.message)"
