@@ -4,7 +4,7 @@ package import Cryptography
 import ServiceRuntime
 
 /// A key that checks tokens, bound to the one algorithm for which it is used.
-package struct TokenKey: Sendable {
+package struct TokenKey: Equatable, Sendable {
     package let id: String
     let algorithm: JSONWebToken.Algorithm
     let key: PublicKey
@@ -22,7 +22,7 @@ package struct TokenKey: Sendable {
 }
 
 /// The keys of an issuer, by name.
-package struct TokenKeySet: Sendable {
+package struct TokenKeySet: Equatable, Sendable {
     private let keys: [String: TokenKey]
 
     package init(_ keys: [TokenKey]) {

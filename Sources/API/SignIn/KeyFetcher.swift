@@ -1,4 +1,3 @@
-import Cryptography
 import Glibc
 import HTTPTransfer
 import ServiceRuntime
@@ -6,8 +5,6 @@ import ServiceRuntime
 /// The keys that an issuer has sent.
 struct FetchedKeys: Sendable {
     let keys: TokenKeySet
-    /// Identifies the content, so that keys which have not changed keep their streams and cached tokens.
-    let digest: Digest
     let freshFor: Duration
 }
 
@@ -65,7 +62,7 @@ enum KeyFetcher {
         switch TokenKeySet.readFetched(answer.body, from: source.url) {
         case .success(let keys):
             let span = KeyFreshness.span(answer.headers, now: time(nil))
-            return .success(FetchedKeys(keys: keys, digest: SHA256.digest(of: answer.body), freshFor: span))
+            return .success(FetchedKeys(keys: keys, freshFor: span))
         case .failure(let faults):
             let first = faults.faults.first.map { "\($0.pointer.text): \($0.message)" } ?? "no keys"
             return refusal("the answer is not a usable key set: \(first)")

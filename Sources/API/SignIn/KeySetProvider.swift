@@ -19,12 +19,12 @@ package final class KeySetProvider: Service {
     private let interval: Duration
     private let time: any TimeSource
     private let fetch: Fetch
+    /// The files that were read last, valid or not.
+    private let contents: Mutex<[String: [UInt8]?]>
     private let state: Mutex<State>
     private let signals: AsyncStream<ProcessSignal>
 
     private struct State {
-        /// The files that were read last, valid or not.
-        var contents: [String: [UInt8]?]
         var issuers: [ConfiguredIssuer]
         var remote: [RemoteKeySource: RemoteKeys] = [:]
         var active = TrustedIssuers([])
@@ -78,7 +78,8 @@ package final class KeySetProvider: Service {
         // The files are read once, so that later comparisons use the content from which the keys were made.
         let files = WatchedFiles()
         let issuers = try configuration.read(files).get()
-        var first = State(contents: files.contents, issuers: issuers)
+        contents = Mutex(files.contents)
+        var first = State(issuers: issuers)
         first.activate(at: time.steady())
         state = Mutex(first)
         self.metrics.readKeys { [weak self] in self.map { Double($0.current.keyCount) } }
@@ -102,16 +103,14 @@ package final class KeySetProvider: Service {
 
     /// Reads the files, and activates their issuers if the content has changed and is valid.
     package func refresh() {
-        // Concurrent calls take turns, so that older content is never activated last.
-        let read = state.withLock { state -> Result<Int, DocumentFaults>? in
-            guard WatchedFiles.haveChanged(state.contents) else { return nil }
+        // Concurrent calls take turns, so that older content is never activated last. Users' calls do not wait for the
+        // files.
+        let read = contents.withLock { contents -> Result<Int, DocumentFaults>? in
+            guard WatchedFiles.haveChanged(contents) else { return nil }
             let files = WatchedFiles()
             let read = configuration.read(files)
-            state.contents = files.contents
-            guard case .success(let issuers) = read else { return read.map(\.count) }
-            state.issuers = issuers
-            state.activate(at: time.steady())
-            return .success(state.active.keyCount)
+            contents = files.contents
+            return read.map(activate)
         }
         switch read {
         case nil: return
@@ -121,6 +120,15 @@ package final class KeySetProvider: Service {
         case .failure(let faults)?:
             metrics.read("refused")
             logger.error("new token keys rejected, keeping the old ones", ["error": .error(faults)])
+        }
+    }
+
+    /// Uses other issuers from now on, and returns the number of their keys.
+    private func activate(_ issuers: [ConfiguredIssuer]) -> Int {
+        state.withLock { state in
+            state.issuers = issuers
+            state.activate(at: time.steady())
+            return state.active.keyCount
         }
     }
 

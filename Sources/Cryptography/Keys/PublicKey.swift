@@ -102,6 +102,14 @@ package final class PublicKey: @unchecked Sendable {
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 }
 
+extension PublicKey: Equatable {
+    /// Whether both are the same key, whatever form they were read from.
+    package static func == (one: PublicKey, other: PublicKey) -> Bool {
+        defer { ERR_clear_error() }
+        return EVP_PKEY_eq(one.handle, other.handle) == 1
+    }
+}
+
 /// The point of a P-256 key in its uncompressed form (SEC 1 §2.3.3): 4, then both coordinates with 32 bytes each.
 enum P256Point {
     /// Returns the point of a private or public key, in whichever form the key itself was encoded.

@@ -1,6 +1,5 @@
 import BellhopJSON
 import BellhopRules
-import Cryptography
 import Foundation
 import ServiceRuntime
 import Synchronization
@@ -25,10 +24,11 @@ struct KeySetProviderTests {
             set { held.withLock { $0 = newValue } }
         }
 
-        func bring(_ issuer: TestIssuer) throws {
-            let bytes = try issuer.keySet()
+        func bring(_ issuer: TestIssuer) throws { try bring(issuer.keySet()) }
+
+        func bring(_ bytes: [UInt8]) throws {
             let keys = try TokenKeySet.readFetched(bytes, from: url).get()
-            current = .success(FetchedKeys(keys: keys, digest: SHA256.digest(of: bytes), freshFor: .seconds(600)))
+            current = .success(FetchedKeys(keys: keys, freshFor: .seconds(600)))
         }
     }
 
@@ -106,6 +106,10 @@ struct KeySetProviderTests {
             let mark = provider.current.mark
             await provider.renew(Self.source)
             #expect(provider.current.mark === mark)
+            let other: JSONValue = ["kty": "oct", "alg": "HS256", "k": "c2VjcmV0", "kid": "h"]
+            try outcome.bring([0x20] + first.keySet(namingAlgorithm: false, beside: [other]))
+            await provider.renew(Self.source)
+            #expect(provider.current.mark === mark, "the document differs, and its usable keys do not")
             try outcome.bring(second)
             await provider.renew(Self.source)
             #expect(provider.current.mark !== mark)
@@ -131,6 +135,27 @@ struct KeySetProviderTests {
             try Data(other.utf8).write(to: place)
             provider.refresh()
             #expect(Self.fault(provider, token) == .audience)
+        }
+    }
+
+    @Test("calls do not wait for a file that cannot be read to its end")
+    func hanging() async throws {
+        try await Self.withFile(Self.entry(keys: Self.url)) { file in
+            let provider = try Self.provider(file, MetricsRegistry()) { _ in Outcome().current }
+            try FileManager.default.removeItem(atPath: file)
+            try #require(mkfifo(file, 0o600) == 0)
+            await withCheckedContinuation { finished in
+                Thread {
+                    provider.refresh()
+                    finished.resume()
+                }.start()
+                // Opening waits for the reader, which then waits for content until the end is closed.
+                let end = open(file, O_WRONLY)
+                #expect(provider.current.keyCount == 0)
+                _ = FileManager.default.createFile(atPath: file + ".new", contents: Data("{}".utf8))
+                rename(file + ".new", file)
+                close(end)
+            }
         }
     }
 
