@@ -141,4 +141,55 @@ struct TeamTests {
             }
         }
     }
+
+    @Test(
+        "drop: a browser in Manila reports its clock, and quiet hours and times of the page follow it",
+        .enabled(if: BrowserProgram.isThere, "needs chromium and chromedriver")
+    )
+    func manila() async throws {
+        try await TeamStage.with(.own("drop")) { team in
+            try await BrowserProgram.shared.withDriver { browser in
+                try await browser.tell("Emulation.setTimezoneOverride", ["timezoneId": "Asia/Manila"])
+                try await browser.go(to: "\(team.origin)/#token=\(try team.issuer.token("ada"))")
+                try await eventually("the page has reported its clock", atMost: .proof) {
+                    try await team.call("GET", "/api/settings", as: "ada")["timezone"] == "Asia/Manila"
+                }
+                let phone = #"{"token":"ada-phone","platform":"android"}"#
+                try await team.call("POST", "/api/push-token", phone, as: "ada")
+                // Manila is eight hours ahead of UTC all year. It is a quiet hour there, and none in Oslo, the
+                // catalogue's zone.
+                let hour = (Int(Date().timeIntervalSince1970) / 3_600 + 8) % 24
+                let quiet = #"{"enabled": true, "startHour": \#(hour), "endHour": \#((hour + 3) % 24)}"#
+                try await team.call("PATCH", "/api/preferences", #"{"quietHours": \#(quiet)}"#, as: "ada")
+                try await team.publish(
+                    #"{"id": "tx-2", "eventType": "transaction_complete", "to": {"user": "ada"}, "targetId": "tx_2", "title": "Overføring fullført", "body": "450 kr"}"#
+                )
+                let item = try await team.item("Overføring fullført", of: "ada")
+                let created = try #require(item["createdAt"]?.string.flatMap(Self.instant))
+                let clock = Date(timeIntervalSince1970: created + 8 * 3_600).ISO8601Format().dropFirst(11).prefix(5)
+                var time: String?
+                try await eventually("the page shows the notification", atMost: .proof) {
+                    let inbox = "document.querySelector('bellhop-inbox').shadowRoot"
+                    time = try await browser.run("return \(inbox)?.querySelector('.time')?.textContent ?? null").string
+                    return time != nil
+                }
+                #expect(time?.hasSuffix(String(clock)) == true, "\(time ?? "") is not \(clock)")
+                let words = ["explain", "--app", "drop", "--user", "ada", "--event", "tx-2", "--json"]
+                var answer = ""
+                try await eventually("the push waits for the end of the quiet hours", atMost: .proof) {
+                    answer = try await team.stage.run(Program.bellhop, words)
+                    return answer.contains("waits for the end of the user's quiet hours")
+                }
+                #expect(answer.contains("Asia/Manila"), "\(answer)")
+                #expect(team.sandbox.received(.fcm).isEmpty)
+                try await browser.tell("Emulation.setTimezoneOverride", ["timezoneId": ""])
+                try await browser.go(to: "about:blank")
+            }
+        }
+    }
+
+    private static func instant(_ text: String) -> Double? {
+        try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains(".")))
+            .timeIntervalSince1970
+    }
 }
