@@ -1,3 +1,4 @@
+import Cryptography
 import HTTPServer
 import ServiceRuntime
 
@@ -11,6 +12,7 @@ enum InboxPages {
         StaticAsset("/inbox.css", type: "text/css; charset=utf-8", PackageResources.page_css),
         StaticAsset("/inbox.js", type: script, PackageResources.page_js),
         StaticAsset("/bellhop-inbox.js", type: script, component, headers: shared),
+        StaticAsset("/bellhop-inbox-settings.js", type: script, settings, headers: shared),
         StaticAsset("/bellhop-client.js", type: script, client, headers: shared),
         StaticAsset("/bellhop-client.d.ts", type: plain, PackageResources.client_d_ts, headers: shared),
         StaticAsset("/sw.js", type: script, worker, headers: shared + [("Content-Security-Policy", workerPolicy)]),
@@ -44,23 +46,43 @@ enum InboxPages {
     private static let shared = [("Cross-Origin-Resource-Policy", "cross-origin")]
 
     /// The files of the component, in the order in which they compress best: none uses another one while it is loaded.
-    private static let component: [UInt8] = {
-        let style = String(decoding: ScriptCondenser.style(PackageResources.inbox_css), as: UTF8.self).asJSONString
-        return joined(
-            "(() => {\n\"use strict\";\nconst STYLES = \(style);\n",
-            [
-                PackageResources.words_js, PackageResources.icons_js, PackageResources.clock_js,
-                PackageResources.times_js, PackageResources.acts_js, PackageResources.settings_js,
-                PackageResources.list_js, PackageResources.menu_js, PackageResources.links_js,
-                PackageResources.elements_js, PackageResources.push_js, PackageResources.mirror_js,
-                PackageResources.registration_js, PackageResources.shelf_js, PackageResources.screen_js,
-                PackageResources.attention_js, PackageResources.model_js, PackageResources.stream_js,
-                PackageResources.client_js,
-                PackageResources.inbox_js,
-            ],
-            "})();\n"
-        )
-    }()
+    private static let component = joined(
+        "(() => {\n\"use strict\";\nconst PARTS_VERSION = \(version);\nconst STYLES = \(style(PackageResources.inbox_css));\n",
+        [
+            PackageResources.words_js, PackageResources.icons_js, PackageResources.clock_js,
+            PackageResources.times_js, PackageResources.acts_js, PackageResources.list_js,
+            PackageResources.menu_js, PackageResources.links_js, PackageResources.elements_js,
+            PackageResources.push_js, PackageResources.mirror_js, PackageResources.registration_js,
+            PackageResources.shelf_js, PackageResources.parts_js, PackageResources.settings_place_js,
+            PackageResources.screen_js, PackageResources.places_js, PackageResources.attention_js,
+            PackageResources.model_js, PackageResources.stream_js, PackageResources.client_js,
+            PackageResources.inbox_js,
+        ],
+        "})();\n"
+    )
+
+    /// The settings, which the component loads when they are first needed.
+    private static let settings = joined(
+        "BellhopInbox.addPart(\"settings\", \(version), ({ WORDS, element, drawing }) => {\n\"use strict\";\n",
+        settingsFiles,
+        "});\n"
+    )
+
+    private static let settingsFiles = [
+        Array("const STYLES = \(style(PackageResources.settings_css));\n".utf8), PackageResources.settings_words_js,
+        PackageResources.settings_js, PackageResources.part_js,
+    ]
+
+    /// A string literal that differs whenever the settings do, so that a page that was loaded before an update of the
+    /// server does not use a later part.
+    private static let version = Base64URL.encode(
+        Array(SHA256.digest(of: Array(settingsFiles.joined())).bytes.prefix(9))
+    ).asJSONString
+
+    /// Returns a style sheet as a string literal.
+    private static func style(_ sheet: [UInt8]) -> String {
+        String(decoding: ScriptCondenser.style(sheet), as: UTF8.self).asJSONString
+    }
 
     private static let worker = joined(
         "\"use strict\";\n",

@@ -100,7 +100,7 @@ extension BrowserTests {
             )
             #expect(ring == ["settings-button", "solid"], "the focus can be seen")
             try await stage.browser.press([.enter])
-            try await stage.until("\(focused)?.className === 'heading'", "the settings are open")
+            try await stage.until("\(focused)?.className === 'heading' && $('[name=master]') !== null", "the settings")
             // The first switch.
             try await stage.browser.press([.tab])
             let master = try await stage.ask("\(focused).name")

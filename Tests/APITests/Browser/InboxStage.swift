@@ -18,6 +18,8 @@ struct InboxStage: Sendable {
     let browser: WebDriver
     /// Scheme, host and port: `http://127.0.0.1:40001`.
     let origin: String
+    /// The site of another origin.
+    let foreign: ForeignSite
 
     /// The page of an app that embeds the component.
     private static let host = """
@@ -36,7 +38,9 @@ struct InboxStage: Sendable {
         // Both apps reach phones, and drop also browsers, so that their settings pages have these sections.
         let drop = try #require(AppID(validating: "drop"))
         let padel = try #require(AppID(validating: "padel"))
-        try await APIFixture.with(providers: [drop: [.expo, .fcm, .webpush], padel: [.apns]]) { api in
+        let foreign = try ForeignSite()
+        let providers: [AppID: Set<PushProvider>] = [drop: [.expo, .fcm, .webpush], padel: [.apns]]
+        try await APIFixture.with(origins: [foreign.origin], providers: providers) { api in
             let local = ListenAddress(host: "127.0.0.1", port: 0)
             let server = try HTTPServer.start(listen: local, limits: InboxAPI.limits) { request in
                 if request.target.segments == ["host"] {
@@ -47,7 +51,7 @@ struct InboxStage: Sendable {
                 }
                 return await api.api.respond(to: request)
             }
-            let stage = InboxStage(api: api, browser: browser, origin: "http://\(server.address)")
+            let stage = InboxStage(api: api, browser: browser, origin: "http://\(server.address)", foreign: foreign)
             let result: Result<Void, any Error>
             do {
                 try await stage.settle()
@@ -57,6 +61,7 @@ struct InboxStage: Sendable {
             }
             try? await stage.leave()
             await server.stop(grace: .zero)
+            await foreign.stop()
             try result.get()
         }
     }

@@ -17,6 +17,7 @@ struct PageRouteTests {
         try await APIFixture.with { api in
             let types = [
                 "/": "text/html; charset=utf-8", "/bellhop-inbox.js": "text/javascript; charset=utf-8",
+                "/bellhop-inbox-settings.js": "text/javascript; charset=utf-8",
                 "/bellhop-client.js": "text/javascript; charset=utf-8",
                 "/bellhop-client.d.ts": "text/plain; charset=utf-8",
                 "/sw.js": "text/javascript; charset=utf-8", "/inbox.js": "text/javascript; charset=utf-8",
@@ -79,7 +80,7 @@ struct PageRouteTests {
 
     @Test(
         "a script's compressed form is small, and a client that cannot read it gets the plain form",
-        arguments: [("/bellhop-inbox.js", 30), ("/bellhop-client.js", 12)]
+        arguments: [("/bellhop-inbox.js", 30), ("/bellhop-inbox-settings.js", 8), ("/bellhop-client.js", 12)]
     )
     func compressed(path: String, kilobytes: Int) async throws {
         try await APIFixture.with { api in

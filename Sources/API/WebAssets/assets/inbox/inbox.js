@@ -1,7 +1,5 @@
 // The element itself: it signs in, fetches, and selects the visible view.
 
-const SCRIPT = document.currentScript?.src || location.href;
-
 /** A notification centre; `docs/inbox.md` lists its attributes, properties, events, parts and colours. */
 class BellhopInbox extends HTMLElement {
   static observedAttributes = ["api", "base", "href", "lang", "layout"];
@@ -15,6 +13,8 @@ class BellhopInbox extends HTMLElement {
     return timeWords(Date.parse(instant), Date.parse(now), [zone], tag);
   }
 
+  static addPart = addPart;
+
   static safeAddress(link, origin, schemes) {
     return safeAddress(link, origin, schemes);
   }
@@ -23,16 +23,12 @@ class BellhopInbox extends HTMLElement {
   static reading = 5_000;
 
   #token = null;
-  #view = "list";
-  #filter = "";
-  #isOpen = false;
+  #places = new Places(this.#navigator());
 
   constructor() {
     super();
-    const root = this.attachShadow({ mode: "open" });
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLES);
-    root.adoptedStyleSheets = [sheet];
+    this.attachShadow({ mode: "open" });
+    this.#adopt(STYLES);
     this.catalog = null;
     this.settings = null;
     this.preferences = null;
@@ -71,11 +67,11 @@ class BellhopInbox extends HTMLElement {
     this.attention = new Attention(() => this.list.markSoon());
     this.#build();
     this.#begin();
-    this.onOutside = (event) => this.#isOpen && !event.composedPath().includes(this) && this.close();
+    this.onOutside = (event) => this.#places.isOpen && !event.composedPath().includes(this) && this.close();
     document.addEventListener("pointerdown", this.onOutside);
     this.onReturn = () => !document.hidden && this.#returned();
     document.addEventListener("visibilitychange", this.onReturn);
-    this.onRoute = () => this.hasAttribute("history") && this.#apply(this.#addressed);
+    this.onRoute = () => this.hasAttribute("history") && this.#places.apply(this.#places.addressed);
     addEventListener("popstate", this.onRoute);
     this.onMessage = (event) => this.#told(event);
     navigator.serviceWorker?.addEventListener("message", this.onMessage);
@@ -109,11 +105,11 @@ class BellhopInbox extends HTMLElement {
 
   /** Opens the bell's panel. */
   open() {
-    if (!this.#isPage && !this.#isOpen) this.#go("");
+    if (!this.#isPage && !this.#places.isOpen) this.#places.go("");
   }
 
   close() {
-    if (!this.#isPage && this.#isOpen) this.#go(null);
+    if (!this.#isPage && this.#places.isOpen) this.#places.go(null);
   }
 
   /** Unsubscribes this browser and forgets the user, for an app that signs out. */
@@ -139,12 +135,21 @@ class BellhopInbox extends HTMLElement {
     return base === null ? new URL(this.getAttribute("api") || SCRIPT, location.href).origin : new URL(base, location.href).href;
   }
 
-  get #isShown() {
-    return this.#isPage || this.#isOpen;
+  get #view() {
+    return this.#places.view;
+  }
+
+  get #filter() {
+    return this.#places.filter;
   }
 
   get #words() {
-    return wordsFor(this.getAttribute("lang") || this.settings?.locale || this.catalog?.language || this.usual || navigator.language);
+    const { catalog, settings } = this;
+    const tag = settings?.locale || catalog?.language || this.usual || navigator.language;
+    // A language that only the browser has reported must not surround the app's labels in another one.
+    const isChosen = settings?.locale && settings.locale.toLowerCase() !== navigator.language.toLowerCase();
+    const isOffered = !catalog?.languages || catalog.languages.some((one) => wordsFor(one) === wordsFor(tag));
+    return wordsFor(this.getAttribute("lang") || (isChosen || isOffered ? tag : catalog.language));
   }
 
   /** The time by the server's clock, because a device's may be wrong. */
@@ -172,15 +177,17 @@ class BellhopInbox extends HTMLElement {
     });
     this.client = client;
     const model = new InboxModel(client, () => this.#render(), () => this.list.shows(model.order.slice(30)));
+    model.isCounted = (item) => this.#typeOf(item)?.badge !== false;
+    // In an app without a number on its icon, the bell still shows what is new.
+    model.isNews = (item) => model.isCounted(item) || !this.catalog.types.some(({ badge }) => badge);
     this.model = model;
     const previous = this.device?.user;
     this.device = new PushDevice(client, this.getAttribute("worker") || "/sw.js", userOf(this.#token));
     // The next user begins with the list.
     if (previous && previous !== this.device.user && history.state?.bellhop) history.replaceState(null, "", location.pathname + location.search);
-    this.#filter = "";
+    this.#places.begin();
     this.attention.touch();
     this.side = null;
-    this.#view = this.#isForm ? "settings" : "list";
     if (this.#isForm) this.form.wait(this.#words);
     if (!this.#token) {
       this.status = "signed-out";
@@ -188,7 +195,7 @@ class BellhopInbox extends HTMLElement {
     }
     this.status = "loading";
     this.#startIn(model);
-    this.#apply(this.#isPage ? this.#addressed : this.#isOpen ? "" : null);
+    this.#places.apply(this.#places.first);
     this.live = new LiveConnection(this.client, {
       event: (type, data) => this.#heard(type, data),
       catchUp: () => this.#catchUp(),
@@ -233,7 +240,7 @@ class BellhopInbox extends HTMLElement {
       this.#answered();
       this.#sweep(({ id }) => model.items.get(id)?.read);
     }
-    if (!this.#isForm) this.live?.start();
+    this.live?.start();
     if (this.catalog) this.device.sayAlive().catch(() => {});
   }
 
@@ -380,7 +387,7 @@ class BellhopInbox extends HTMLElement {
     if (data?.bellhop === "push") {
       this.pushedAt = performance.now();
       await this.#catchUp();
-      const isShown = this.#isShown && this.#view === "list" && !this.#filter && this.status === "ready" && this.model.items.has(data.id);
+      const isShown = this.#places.isShown && this.#view === "list" && !this.#filter && this.status === "ready" && this.model.items.has(data.id);
       port?.postMessage({ isShown, user: this.device.user });
     } else if (data?.bellhop === "open" && this.#token) {
       const detail = { notification: this.model.items.get(data.id) ?? { id: data.id }, url: data.url };
@@ -390,6 +397,8 @@ class BellhopInbox extends HTMLElement {
 
   #heard(type, data) {
     this.status = "ready";
+    if (type === "settings") return this.#settingsChanged();
+    if (this.#isForm) return;
     const ids = new Set(data?.ids);
     const isGone = ({ id }) => (data.all ? true : ids.has(id));
     if (type === "read" || ["archived", "snoozed"].includes(data?.state)) this.#sweep(isGone);
@@ -405,13 +414,19 @@ class BellhopInbox extends HTMLElement {
 
   // The visible views
 
+  #adopt(styles) {
+    const sheet = sheetOf(styles);
+    const { adoptedStyleSheets } = this.shadowRoot;
+    if (!adoptedStyleSheets.includes(sheet)) adoptedStyleSheets.push(sheet);
+  }
+
   #build() {
     this.screen?.end();
     const acts = new RowActs(this.#context());
     this.list = new ListView({
       open: (item, event) => this.#open(item, event),
       opened: (item) => this.#read([item.id]),
-      seen: (ids) => this.#isListed && this.#shown.markSeen(ids),
+      seen: (ids) => this.#places.isListed && this.#shown.markSeen(ids),
       isLooking: () => this.attention.isHere,
       looked: (times) => this.#looked(times),
       act: (item, state) => acts.act(item, state),
@@ -420,18 +435,22 @@ class BellhopInbox extends HTMLElement {
       more: () => this.#attempt(() => this.#shown.more(), () => this.list.showMore()),
       retry: () => this.#retry(),
     });
-    this.form = new SettingsView({
-      retry: () => this.#refreshSettings(),
+    this.form = new SettingsPlace({
+      retry: () => this.#retrySettings(),
+      load: () => part("settings", this.#base),
+      adopt: (styles) => this.#adopt(styles),
       say: (text, options) => this.screen.say(text, options),
       device: () => this.device,
     });
     const actions = {
       bell: (event) => this.#bellPressed(event),
-      go: (route) => this.#go(route),
-      leave: () => this.#go(this.#filter),
+      go: (route) => this.#places.go(route),
+      // The settings will probably be opened.
+      prepare: () => void this.form.load().catch(() => {}),
+      leave: () => this.#places.go(this.#filter),
       markAll: () => this.#markAll(),
       close: () => this.close(),
-      escape: () => (this.#view === "settings" && !this.#isForm ? this.#go(this.#filter) : this.close()),
+      escape: () => (this.#view === "settings" && !this.#isForm ? this.#places.go(this.#filter) : this.close()),
       notice: () => (this.status === "signed-out" ? this.#signIn() : this.#retry()),
     };
     this.screen = new InboxScreen(this.#isPage, actions, this.list, this.form, this.getAttribute("href"));
@@ -462,7 +481,7 @@ class BellhopInbox extends HTMLElement {
       words,
       view: this.#view,
       filter: this.#filter,
-      isOpen: this.#isOpen,
+      isOpen: this.#places.isOpen,
       isForm: this.#isForm,
       status: this.status,
       model,
@@ -483,6 +502,10 @@ class BellhopInbox extends HTMLElement {
     if (!this.#isForm) this.#tellCount(model.unread);
   }
 
+  #typeOf({ type }) {
+    return this.catalog?.types.find((one) => one.type === type);
+  }
+
   /** Returns the address of a notification; null if it has no link. */
   #addressOf(item) {
     return item.link ? safeAddress(item.link.web, location.origin, this.catalog?.schemes) : null;
@@ -500,49 +523,25 @@ class BellhopInbox extends HTMLElement {
     if (!this.#isPage && !this.dispatchEvent(new CustomEvent("bellhop-bell", { bubbles: true, composed: true, cancelable: true })))
       return event.preventDefault();
     if (this.hasAttribute("href")) return;
-    if (this.#isPage) this.#go(this.#filter === "unread" ? "" : "unread");
-    else if (this.#isOpen) this.close();
+    if (this.#isPage) this.#places.go(this.#filter === "unread" ? "" : "unread");
+    else if (this.#places.isOpen) this.close();
     else this.open();
   }
 
-  /** The visible place: null, a filter ("" for all notifications), or `settings`. */
-  get #route() {
-    return !this.#isShown ? null : this.#view === "settings" ? "settings" : this.#filter;
+  /** What the places need of the element. */
+  #navigator() {
+    return Object.defineProperties({ moved: (move) => this.#moved(move) }, {
+      isPage: { get: () => this.#isPage },
+      isForm: { get: () => this.#isForm },
+      hasHistory: { get: () => this.hasAttribute("history") },
+    });
   }
 
-  /** The place in the browser's history. */
-  get #addressed() {
-    const kept = history.state?.bellhop;
-    if (kept) return kept.route;
-    const named = this.#isPage && this.hasAttribute("history") ? location.hash.replace(/^#[/]?/, "") : "";
-    return this.#isPage ? (ROUTES.has(named) ? named : "") : null;
-  }
-
-  /** Goes to a place; with `history`, "back" leads to the previous one. */
-  #go(route) {
-    const from = this.#route;
-    if (route === from) return;
-    if (!this.hasAttribute("history") || !(this.#isPage || InboxScreen.isPhone)) return this.#apply(route);
-    const kept = history.state?.bellhop;
-    if (kept && route === null) return history.go(-kept.depth);
-    if (kept?.from === route) return history.back();
-    const isMove = kept && kept.route !== "settings" && route !== "settings";
-    const place = isMove ? { ...kept, route } : { route, from, depth: (kept?.depth ?? 0) + 1 };
-    const address = this.#isPage ? `#/${route}` : "";
-    history[isMove ? "replaceState" : "pushState"]({ ...history.state, bellhop: place }, "", address);
-    this.#apply(route);
-  }
-
-  #apply(route) {
+  #moved({ from, filter, wasOpen, route }) {
     if (this.#isForm) return this.#render();
-    const from = this.#route;
-    const filter = this.#filter;
-    const wasOpen = this.#isOpen;
-    this.#isOpen = !this.#isPage && route !== null;
-    this.#view = route === "settings" ? "settings" : "list";
-    if (route !== "settings") this.#filter = route ?? "";
+    const { isOpen } = this.#places;
     if (this.#filter !== filter || !this.side !== !this.#filter) this.#narrow();
-    if (this.#isOpen && !wasOpen) {
+    if (isOpen && !wasOpen) {
       this.attention.touch();
       this.model?.beginViewing();
     }
@@ -578,14 +577,21 @@ class BellhopInbox extends HTMLElement {
     return this.side ?? this.model;
   }
 
-  get #isListed() {
-    return this.#isShown && this.#view === "list";
-  }
-
   #showSettings() {
-    if (this.preferences) this.form.render(this.#facts());
+    if (this.preferences) this.form.show(this.#facts());
     else this.form.wait(this.#words);
     this.#refreshSettings();
+  }
+
+  #retrySettings() {
+    if (this.preferences) this.form.update(this.#facts());
+    return this.#refreshSettings();
+  }
+
+  /** Reads the settings again that were changed elsewhere. */
+  #settingsChanged() {
+    if (this.#view === "settings") return this.#refreshSettings();
+    return this.#learn().catch(() => {});
   }
 
   async #refreshSettings() {
@@ -667,7 +673,7 @@ class BellhopInbox extends HTMLElement {
 
   /** Marks as read what a person has looked at; returns whether something needs a longer look. */
   #looked(times) {
-    if (!this.#isListed) return false;
+    if (!this.#places.isListed) return false;
     const atSight = this.catalog?.readOnView;
     const needed = atSight ? ListView.glance : BellhopInbox.reading;
     const open = times.filter(([id]) => {
@@ -693,15 +699,6 @@ class BellhopInbox extends HTMLElement {
   #offer(detail) {
     return !this.dispatchEvent(new CustomEvent("bellhop-open", { detail, bubbles: true, composed: true, cancelable: true }));
   }
-}
-
-const QUERIES = { unread: { unread: true }, archived: { state: "archived" }, snoozed: { state: "snoozed" } };
-const ROUTES = new Set(["settings", ...Object.keys(QUERIES)]);
-
-/** Returns a promise's value, or fails if it takes too long. */
-function within(milliseconds, promise) {
-  const late = new Promise((_, fail) => setTimeout(() => fail(new CallError(0)), milliseconds));
-  return Promise.race([promise, late]);
 }
 
 if (!customElements.get("bellhop-inbox")) customElements.define("bellhop-inbox", BellhopInbox);

@@ -29,6 +29,11 @@ class InboxModel {
     this.counts = 0;
   }
 
+  /** Whether the number of unread notifications includes an unread one of its type. */
+  isCounted = () => true;
+  /** Whether the bell's number includes an unseen one of its type. */
+  isNews = () => true;
+
   /** Whether the user sees a notification as unread. */
   isNew(item) {
     return !item.read || this.viewed.has(item.id);
@@ -39,7 +44,7 @@ class InboxModel {
    * unseen too.
    */
   get unseen() {
-    const fresh = this.order.filter((id) => isUnseen(this.items.get(id))).length;
+    const fresh = this.order.filter((id) => isUnseen(this.items.get(id)) && this.isNews(this.items.get(id))).length;
     return fresh === this.order.length && this.next ? Math.max(fresh, this.unread) : fresh;
   }
 
@@ -192,7 +197,7 @@ class InboxModel {
     const place = this.order.indexOf(id);
     if (!item) return () => {};
     const isLost = this.viewed.delete(id);
-    const count = (difference) => this.tellCount(Math.max(0, this.unread + difference));
+    const count = (difference) => this.isCounted(item) && this.tellCount(Math.max(0, this.unread + difference));
     let difference = 0;
     if (state === "read" || state === "unread") {
       this.alter(id, { read: state === "read", seen: true });
@@ -232,7 +237,7 @@ class InboxModel {
       this.viewed.add(id);
       this.alter(id, { read: true, seen: true });
     }
-    this.tellCount(Math.max(0, this.unread - fresh.length));
+    this.tellCount(Math.max(0, this.unread - this.countOf(fresh)));
     this.changed();
     for (let start = 0; start < fresh.length; start += 100) {
       this.client.mark(fresh.slice(start, start + 100)).catch(() => this.unmark(fresh.slice(start, start + 100)));
@@ -245,8 +250,17 @@ class InboxModel {
       this.viewed.delete(id);
       this.alter(id, { read: false });
     }
-    this.tellCount(this.unread + ids.length);
+    this.tellCount(this.unread + this.countOf(ids));
     this.changed();
+  }
+
+  countOf(ids) {
+    return ids.filter((id) => this.isCounted(this.items.get(id) ?? {})).length;
+  }
+
+  /** Whether the list has something to mark as read, counted or not. */
+  get hasUnread() {
+    return this.unread > 0 || this.order.some((id) => !this.items.get(id).read);
   }
 
   async markAll() {

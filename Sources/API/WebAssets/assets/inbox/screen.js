@@ -1,7 +1,7 @@
 // The parts around the list: bell, panel, header, filters and announcements.
 
 class InboxScreen {
-  /** `actions`: `bell()`, `go(route)`, `markAll()`, `close()`, `escape()`, `leave()`, `notice()`. */
+  /** `actions`: `bell()`, `go(route)`, `markAll()`, `close()`, `escape()`, `leave()`, `notice()`, `prepare()`. */
   /** With `href`, the bell is a link to that address. */
   constructor(isPage, actions, list, form, href) {
     this.isPage = isPage;
@@ -132,16 +132,20 @@ class InboxScreen {
   }
 
   renderHeader({ words, view, model, status, isForm }) {
-    const count = model.unread;
     const isList = view === "list";
     setText(this.heading, isList ? words.title : words.settings);
     if (this.language !== words.tag) {
       this.language = words.tag;
-      const { go, leave, markAll, close } = this.actions;
+      const { go, leave, markAll, close, prepare } = this.actions;
       this.back = iconButton("Back", words.back, { onclick: leave, part: "back" });
       this.markAll = iconButton("Check", words.markAll, { onclick: markAll, part: "mark-all", class: "icon-button wide" });
       this.markAll.append(element("span", { class: "label-text" }, words.markAll));
-      this.gear = iconButton("Gear", words.settings, { onclick: () => go("settings"), part: "settings-button" });
+      this.gear = iconButton("Gear", words.settings, {
+        onclick: () => go("settings"),
+        onpointerenter: prepare,
+        onfocus: prepare,
+        part: "settings-button",
+      });
       this.cross = iconButton("Close", words.close, { onclick: close, part: "close" });
       this.chips = new Map(["", "unread", "snoozed", "archived"].map((name) => [name, this.chip(name)]));
       if (this.isPage) this.chips.set("unread", this.bell);
@@ -151,7 +155,7 @@ class InboxScreen {
     const first = isList || isForm ? this.wayBack : this.back;
     const tools = isList ? [this.markAll, this.gear] : [];
     arrange(this.header, [first, this.heading, ...tools, ...last]);
-    this.markAll.hidden = count === 0 || status === "signed-out";
+    this.markAll.hidden = !model.hasUnread || status === "signed-out";
     this.gear.hidden = status === "signed-out";
   }
 

@@ -1,23 +1,18 @@
 // The settings page: switches in the catalogue's order, each saved when it is changed.
 
 class SettingsView {
-  /** `actions`: `retry()`, `device()`, `say(text, options)`. */
-  constructor(actions) {
+  /** `actions`: `device()`, `say(text, options)`; `node` is the element that it fills. */
+  constructor(actions, node) {
     this.actions = actions;
-    this.node = element("div", { class: "settings", part: "settings" });
+    this.node = node;
     this.saving = Promise.resolve();
     /** The number of changes, so that an answer from before a change does not undo it. */
     this.edits = 0;
   }
 
-  /** Shows that the settings are on their way, or did not come. */
-  wait(words, isFailed) {
+  /** Forgets what is shown, because something else is shown in its place. */
+  clear() {
     this.facts = null;
-    const retry = element("button", { type: "button", class: "quiet-button", onclick: () => this.actions.retry() }, words.retry);
-    const bones = () => element("div", { class: "bone" }, element("b"), element("s"));
-    const failed = [element("p", { class: "notice-title" }, words.settingsFailed), retry];
-    const notice = isFailed ? failed : [element("p", { class: "spoken" }, words.loading), bones(), bones(), bones()];
-    this.node.replaceChildren(element("div", { class: `notice ${isFailed ? "failed" : "loading"}` }, ...notice));
   }
 
   /** Shows newer facts; what the user sees stays if nothing has changed. */

@@ -1,0 +1,72 @@
+// The visible place – the list under a filter, the settings, or nothing – and the browser's history of it.
+
+const QUERIES = { unread: { unread: true }, archived: { state: "archived" }, snoozed: { state: "snoozed" } };
+const ROUTES = new Set(["settings", ...Object.keys(QUERIES)]);
+
+class Places {
+  view = "list";
+  filter = "";
+  isOpen = false;
+
+  /** `inbox` has `isPage`, `isForm`, `hasHistory` and `moved({ from, filter, wasOpen, route })`. */
+  constructor(inbox) {
+    this.inbox = inbox;
+  }
+
+  /** Begins with the list, or with the settings if the element consists of them. */
+  begin() {
+    this.filter = "";
+    this.view = this.inbox.isForm ? "settings" : "list";
+  }
+
+  get isShown() {
+    return this.inbox.isPage || this.isOpen;
+  }
+
+  get isListed() {
+    return this.isShown && this.view === "list";
+  }
+
+  /** The visible place: null, a filter ("" for all notifications), or `settings`. */
+  get route() {
+    return !this.isShown ? null : this.view === "settings" ? "settings" : this.filter;
+  }
+
+  /** The place at the beginning, which a page's address names. */
+  get first() {
+    return this.inbox.isPage ? this.addressed : this.isOpen ? "" : null;
+  }
+
+  /** The place in the browser's history. */
+  get addressed() {
+    const kept = history.state?.bellhop;
+    if (kept) return kept.route;
+    const named = this.inbox.isPage && this.inbox.hasHistory ? location.hash.replace(/^#[/]?/, "") : "";
+    return this.inbox.isPage ? (ROUTES.has(named) ? named : "") : null;
+  }
+
+  /** Goes to a place; with `history`, "back" leads to the previous one. */
+  go(route) {
+    const from = this.route;
+    if (route === from) return;
+    const { isPage, hasHistory } = this.inbox;
+    if (!hasHistory || !(isPage || InboxScreen.isPhone)) return this.apply(route);
+    const kept = history.state?.bellhop;
+    if (kept && route === null) return history.go(-kept.depth);
+    if (kept?.from === route) return history.back();
+    const isMove = kept && kept.route !== "settings" && route !== "settings";
+    const place = isMove ? { ...kept, route } : { route, from, depth: (kept?.depth ?? 0) + 1 };
+    history[isMove ? "replaceState" : "pushState"]({ ...history.state, bellhop: place }, "", isPage ? `#/${route}` : "");
+    this.apply(route);
+  }
+
+  apply(route) {
+    const before = { from: this.route, filter: this.filter, wasOpen: this.isOpen };
+    if (!this.inbox.isForm) {
+      this.isOpen = !this.inbox.isPage && route !== null;
+      this.view = route === "settings" ? "settings" : "list";
+      if (route !== "settings") this.filter = route ?? "";
+    }
+    this.inbox.moved({ ...before, route });
+  }
+}
