@@ -63,7 +63,7 @@ enum InboxPages {
 
     /// The settings, which the component loads when they are first needed.
     private static let settings = joined(
-        "BellhopInbox.addPart(\"settings\", \(version), ({ WORDS, element, drawing }) => {\n\"use strict\";\n",
+        "\"use strict\";\nBellhopInbox.addPart(\"settings\", \(version), ({ WORDS, element, drawing }) => {\n",
         settingsFiles,
         "});\n"
     )
