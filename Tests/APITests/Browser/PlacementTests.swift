@@ -40,7 +40,7 @@ extension BrowserTests {
                         try await stage.api.call("GET", "/api/preferences")["enabled"] == false
                     }
                     let lists = try await stage.ask(
-                        "__calls.filter((one) => one.includes('/api/notifications')).length"
+                        "__calls.filter((one) => /[/]api[/]notifications(?![/]stream)/.test(one)).length"
                     )
                     #expect(lists == 0)
                 }
@@ -96,8 +96,8 @@ extension BrowserTests {
                 let shown = """
                     (ways) => {
                       inbox.catalog = { ...inbox.catalog, ways };
-                      inbox.form.update({ ...inbox.form.facts, catalog: inbox.catalog });
-                      return ["push", "email"].map((name) => Boolean($(`[name=${name}]`))).concat(inbox.form.device.isConnected);
+                      inbox.form.update({ ...inbox.form.view.facts, catalog: inbox.catalog });
+                      return ["push", "email"].map((name) => Boolean($(`[name=${name}]`))).concat(inbox.form.view.device.isConnected);
                     }
                     """
                 try await stage.openSettings()
