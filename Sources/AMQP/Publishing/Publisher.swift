@@ -31,9 +31,22 @@ package final class Publisher: Sendable {
     /// Every message has its outcome within about twice `timeout`, counted from the last progress of earlier messages.
     /// Cancelling the task has no effect, because sent messages cannot be recalled.
     package func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
+        await publish(messages, isOrdered: false)
+    }
+
+    /// Publishes the messages so that none of them reaches a queue before an earlier one, unless the broker refuses the
+    /// earlier one.
+    ///
+    /// After a failure, such as the loss of the connection, the rest is not sent. `publish(_:)` would send it over the
+    /// next connection.
+    package func publish(inOrder messages: [OutgoingMessage]) async -> [PublishOutcome] {
+        await publish(messages, isOrdered: true)
+    }
+
+    private func publish(_ messages: [OutgoingMessage], isOrdered: Bool) async -> [PublishOutcome] {
         guard !messages.isEmpty else { return [] }
         return await withCheckedContinuation { answer in
-            outbox.submit(.init(messages: messages, since: .now, answer: answer))
+            outbox.submit(.init(messages: messages, isOrdered: isOrdered, since: .now, answer: answer))
         }
     }
 

@@ -8,6 +8,8 @@ final class PublisherOutbox: Sendable {
     /// The messages of one call.
     struct Submission: Sendable {
         let messages: [OutgoingMessage]
+        /// Whether a message is sent only while all earlier ones of the call are confirmed or open.
+        let isOrdered: Bool
         let since: ContinuousClock.Instant
         let answer: CheckedContinuation<[PublishOutcome], Never>
 
@@ -116,11 +118,17 @@ final class PublisherOutbox: Sendable {
 final class PublishBatch {
     let messages: [OutgoingMessage]
     let since: ContinuousClock.Instant
+    private let isOrdered: Bool
+    private var hasFailure = false
     private var outcomes: Outcomes<PublishOutcome>
+
+    /// Whether its remaining messages must not be sent: they would overtake a message that was not confirmed.
+    var isInterrupted: Bool { isOrdered && hasFailure }
 
     init(_ submission: PublisherOutbox.Submission) {
         messages = submission.messages
         since = submission.since
+        isOrdered = submission.isOrdered
         outcomes = Outcomes(count: submission.messages.count)
         outcomes.begin(submission.answer)
     }
@@ -128,7 +136,10 @@ final class PublishBatch {
     /// Records an outcome.
     ///
     /// The first one counts; the last missing one answers the call.
-    func resolve(_ index: Int, _ outcome: PublishOutcome) { outcomes.settle(index, outcome) }
+    func resolve(_ index: Int, _ outcome: PublishOutcome) {
+        if outcome != .confirmed { hasFailure = true }
+        outcomes.settle(index, outcome)
+    }
 }
 
 /// One message of a batch.
@@ -156,8 +167,11 @@ struct UnsentMessages {
         batches.append(contentsOf: submissions.map(PublishBatch.init))
     }
 
-    /// Takes the next message.
+    /// Takes the next message, and gives up messages that would overtake an earlier one of their call.
     mutating func pop() -> PendingPublish? {
+        while let batch = batches.first, batch.isInterrupted {
+            refuseFirst(batch, "an earlier message of the same call was not confirmed")
+        }
         guard let batch = batches.first else { return nil }
         let ticket = PendingPublish(batch: batch, index: next)
         next += 1

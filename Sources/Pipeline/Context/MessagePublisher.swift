@@ -5,6 +5,8 @@ package import ServiceRuntime
 package protocol MessagePublisher: Sendable {
     /// Publishes messages and returns one outcome for each, in order.
     func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome]
+    /// Publishes messages of which none may overtake an earlier one; after a failure the rest is not sent.
+    func publish(inOrder messages: [OutgoingMessage]) async -> [PublishOutcome]
     /// Publishes messages for a caller that waits no longer than `patience`. A message without an outcome by then is
     /// `unknown`, and may still be published.
     func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome]
@@ -52,6 +54,10 @@ package struct MeteredPublisher: MessagePublisher {
 
     package func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
         counting(await publisher.publish(messages))
+    }
+
+    package func publish(inOrder messages: [OutgoingMessage]) async -> [PublishOutcome] {
+        counting(await publisher.publish(inOrder: messages))
     }
 
     package func publish(_ messages: [OutgoingMessage], within patience: Duration) async -> [PublishOutcome] {

@@ -314,7 +314,7 @@ package final class OutboxRelay: Service {
     private func confirm(_ messages: [OutgoingMessage], until drain: DrainSignal) async -> [PublishOutcome] {
         let (answers, door) = AsyncStream.makeStream(of: [PublishOutcome].self)
         let publishing = Task<Void, Never> { [publisher = context.publisher] in
-            _ = door.yield(await publisher.publish(messages))
+            _ = door.yield(await publisher.publish(inOrder: messages))
         }
         let timer = Task {
             await drain.wait()

@@ -13,10 +13,18 @@ struct PublisherFaultTests {
     private func publisher(
         _ address: BrokerAddress,
         _ log: EventLog,
+        window: Int = 1000,
         timeout: Duration = LongestWait.duration
     ) -> Publisher {
         let publisher = Publisher(
-            .init(broker: address, name: "test-faults", timeout: timeout, chance: { 0.5 }, observer: log.observer)
+            .init(
+                broker: address,
+                name: "test-faults",
+                window: window,
+                timeout: timeout,
+                chance: { 0.5 },
+                observer: log.observer
+            )
         )
         publisher.start()
         return publisher
@@ -69,6 +77,54 @@ struct PublisherFaultTests {
             #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
             await publisher.close()
             #expect(try await drain(queue) == [Array("after".utf8)])
+            proxy.stop()
+        }
+    }
+
+    @Test(
+        "after a lost connection, the rest of an ordered call is not sent, and that of another call is",
+        arguments: [true, false]
+    )
+    func order(isOrdered: Bool) async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let log = EventLog()
+            // The lost message is among the first hundred, so that the rest waits for the next connection.
+            let publisher = publisher(try Broker.address(behind: proxy), log, window: 100)
+            let names = (0..<1_000).map { $0 == 50 ? "the-lost-one" : "m\($0)" }
+            let messages = names.map { marked($0, to: queue) }
+            proxy.loseRequest(whenClientSends: Array("the-lost-one".utf8))
+            let outcomes = isOrdered ? await publisher.publish(inOrder: messages) : await publisher.publish(messages)
+            guard case .unknown = outcomes[50] else { throw Unexpected("an outcome nobody could know") }
+            #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
+            await publisher.close()
+            let stored = try await drain(queue).map { String(decoding: $0, as: UTF8.self) }
+            #expect(stored.last == "after")
+            if isOrdered {
+                guard case .notSent(let reason)? = outcomes.last else { throw Unexpected("\(outcomes.last as Any)") }
+                #expect(reason.contains("earlier message"))
+                #expect(stored.dropLast() == names.prefix(stored.count - 1))
+            } else {
+                #expect(outcomes.last == .confirmed)
+            }
+            proxy.stop()
+        }
+    }
+
+    @Test("nothing follows a message of an ordered call that cannot be sent")
+    func unsendable() async throws {
+        try await Broker.withQueue { queue in
+            let log = EventLog()
+            let proxy = try Broker.proxy()
+            let publisher = publisher(try Broker.address(behind: proxy), log)
+            let large = OutgoingMessage(exchange: "", routingKey: queue, body: Array(repeating: 0, count: 64 << 20))
+            let messages = [marked("first", to: queue), large, marked("last", to: queue)]
+            let outcomes = await publisher.publish(inOrder: messages)
+            #expect(outcomes.first == .confirmed)
+            guard case .tooLarge = outcomes[1] else { throw Unexpected("\(outcomes[1])") }
+            guard case .notSent = outcomes[2] else { throw Unexpected("\(outcomes[2])") }
+            await publisher.close()
+            #expect(try await drain(queue) == [Array("first".utf8)])
             proxy.stop()
         }
     }

@@ -70,6 +70,8 @@ private final class SilentBroker: MessagePublisher {
         set { state.withLock { $0.isBlocked = newValue } }
     }
 
+    func publish(inOrder messages: [OutgoingMessage]) async -> [PublishOutcome] { await publish(messages) }
+
     func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
         await withCheckedContinuation { waiter in
             let isOver = state.withLock { state in

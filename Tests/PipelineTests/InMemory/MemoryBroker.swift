@@ -22,6 +22,8 @@ final class MemoryBroker: MessagePublisher {
     var isConnected: Bool { true }
     var isBlocked: Bool { state.withLock(\.isBlocked) }
 
+    func publish(inOrder messages: [OutgoingMessage]) async -> [PublishOutcome] { await publish(messages) }
+
     func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
         state.withLock { state in
             messages.map { message in

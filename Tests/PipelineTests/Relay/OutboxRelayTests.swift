@@ -203,6 +203,10 @@ private final class ScriptedBroker: MessagePublisher {
     var isBlocked: Bool { false }
 
     func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
+        messages.map { _ in .notSent("a relay publishes in order") }
+    }
+
+    func publish(inOrder messages: [OutgoingMessage]) async -> [PublishOutcome] {
         await before()
         let ids = messages.map { message in
             (try? JSONParser().parse(message.body).get())?["id"]?.string ?? ""
