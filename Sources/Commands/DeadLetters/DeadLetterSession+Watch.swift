@@ -91,7 +91,9 @@ extension DeadLetterSession {
         _ = try await replays.progress(of: id, input)
         switch control {
         case .pause: try await pause(id)
-        case .resume: _ = try await report(try await replays.resume(id, input, by: try actingOperator()))
+        case .resume:
+            _ = try await report(try await replays.resume(id, input, by: try actingOperator()))
+            explain(["This command does not wait; bellhop dead-letters replays \(id) --watch shows the progress."])
         case .cancel: _ = try await report(try await replays.control(.cancel, id, input, by: try actingOperator()))
         }
         return .done
