@@ -3,19 +3,10 @@ import Synchronization
 
 /// The state of libmicrohttpd's callbacks: the active exchanges and the handler.
 final class ServerCore: Sendable {
-    /// An exchange between its arrival and the last byte of its answer.
-    private struct Active {
-        let exchange: ServerExchange
-        let connection: ClientConnection
-        /// Whether the handler has it; libmicrohttpd then waits, and the connection cannot end.
-        var isSuspended: Bool
-        var task: Task<Void, Never>?
-        var stream: StreamBody?
-    }
-
     private struct State {
         var isStopping = false
-        var active: [ObjectIdentifier: Active] = [:]
+        /// The exchanges between their arrival and the last byte of their answers.
+        var active: [ObjectIdentifier: ServerExchange] = [:]
     }
 
     let limits: HTTPLimits
@@ -35,23 +26,18 @@ final class ServerCore: Sendable {
 
     /// Suspends the connection of a complete request and passes the request to the handler.
     func begin(_ exchange: ServerExchange, _ request: HTTPRequest, on connection: ClientConnection) {
-        let identity = ObjectIdentifier(exchange)
         let isOpen = state.withLock { state in
             // Under the lock: after the server stops, no further connection may be suspended.
             guard !state.isStopping else { return false }
-            connection.suspend()
-            state.active[identity] = Active(exchange: exchange, connection: connection, isSuspended: true)
+            exchange.suspend(connection)
+            state.active[ObjectIdentifier(exchange)] = exchange
             return true
         }
         guard isOpen else {
             exchange.phase.withLock { $0 = .answered(Self.stopping) }
             return
         }
-        let task = Task {
-            let response = await handler(request)
-            state.withLock { answer(identity, response, &$0) }
-        }
-        state.withLock { $0.active[identity]?.task = task }
+        exchange.handle { [handler] in await handler(request) }
     }
 
     /// Creates the stream of an answer, if it is one, before the answer is passed to libmicrohttpd.
@@ -62,11 +48,8 @@ final class ServerCore: Sendable {
         let stream = StreamBody(pieces, on: connection) { [connections] isDue in
             connections.sending(connection.identity, isStream: !isDue)
         }
-        let isStopping = state.withLock { state in
-            state.active[ObjectIdentifier(exchange)]?.stream = stream
-            return state.isStopping
-        }
-        if isStopping { stream.end() }
+        exchange.stream.withLock { $0 = stream }
+        if state.withLock({ $0.isStopping }) { stream.end() }
         return stream
     }
 
@@ -99,11 +82,11 @@ final class ServerCore: Sendable {
 
     /// Rejects requests from now on and ends streams; requests in handlers are still answered.
     func stopAccepting() {
-        let streams = state.withLock { state in
+        let active = state.withLock { state in
             state.isStopping = true
-            return state.active.values.compactMap(\.stream)
+            return Array(state.active.values)
         }
-        for stream in streams { stream.end() }
+        for exchange in active { exchange.stream.withLock { $0 }?.end() }
     }
 
     /// Waits until no exchange is left, at most for `patience`.
@@ -118,24 +101,11 @@ final class ServerCore: Sendable {
     ///
     /// Afterwards no connection is suspended, which libmicrohttpd requires before it is stopped.
     func abandonHandlers() {
-        let tasks = state.withLock { state in
-            let late = state.active.filter(\.value.isSuspended)
-            for identity in late.keys { answer(identity, Self.stopping, &state) }
-            return late.values.compactMap(\.task)
-        }
-        for task in tasks { task.cancel() }
+        for exchange in state.withLock({ Array($0.active.values) }) { exchange.abandon(with: Self.stopping) }
     }
 
     /// The number of active exchanges.
     var activeCount: Int { state.withLock { $0.active.count } }
-
-    /// Stores the answer and resumes its connection; only the first answer counts.
-    private func answer(_ identity: ObjectIdentifier, _ response: HTTPResponse, _ state: inout State) {
-        guard let active = state.active[identity], active.isSuspended else { return }
-        state.active[identity]?.isSuspended = false
-        active.exchange.phase.withLock { $0 = .answered(response) }
-        active.connection.resume()
-    }
 
     private static let stopping: HTTPResponse = {
         var response = HTTPResponse.failure(503, code: "stopping", message: "shutting down")

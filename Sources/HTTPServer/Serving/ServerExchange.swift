@@ -24,8 +24,56 @@ final class ServerExchange: Sendable {
     let phase: Mutex<Phase>
     /// The bytes of its body, by the budget in which they count.
     let heldBytes = Mutex<[BodyBudget: Int]>([:])
+    /// The stream of its answer.
+    let stream = Mutex<StreamBody?>(nil)
+    private let handling = Mutex(Handling())
+
+    /// The handler's part of an exchange.
+    private struct Handling {
+        /// The connection while the handler has the request; libmicrohttpd then waits, and the connection cannot end.
+        var suspended: ClientConnection?
+        var task: Task<Void, Never>?
+    }
 
     init(uri: String) { phase = Mutex(.begun(uri: uri)) }
+
+    /// Suspends the connection; only inside a callback.
+    func suspend(_ connection: ClientConnection) {
+        handling.withLock { handling in
+            connection.suspend()
+            handling.suspended = connection
+        }
+    }
+
+    /// Starts the handler, and resumes the suspended connection with its answer.
+    func handle(_ handler: @escaping @Sendable () async -> HTTPResponse) {
+        let task = Task {
+            let response = await handler()
+            _ = answer(response)
+        }
+        let isOpen = handling.withLock { handling in
+            guard handling.suspended != nil else { return false }
+            handling.task = task
+            return true
+        }
+        if !isOpen { task.cancel() }
+    }
+
+    /// Answers in place of a handler that has not finished, and cancels it.
+    func abandon(with response: HTTPResponse) { answer(response)?.cancel() }
+
+    /// Stores the answer and resumes the connection; only the first answer counts.
+    ///
+    /// The connection is resumed under the lock, because the server stops libmicrohttpd as soon as no exchange is
+    /// suspended.
+    private func answer(_ response: HTTPResponse) -> Task<Void, Never>? {
+        handling.withLock { handling in
+            guard let connection = handling.suspended.take() else { return nil }
+            phase.withLock { $0 = .answered(response) }
+            connection.resume()
+            return handling.task.take()
+        }
+    }
 }
 
 /// A request before its body.
