@@ -21,6 +21,16 @@ package struct ServerFixture: Sendable {
     /// Retry tiers that are short enough for a test.
     package static let tiers = [RetryTier(.seconds(1)), RetryTier(.seconds(3)), RetryTier(.seconds(10))]
 
+    /// Returns a query that counts the devices which were reached, or the others.
+    package static func countOfDevices(reached: Bool) -> String {
+        """
+        SELECT count(*) FROM push_subscriptions s JOIN people p ON p.user_id = s.profile_id AND p.app = s.app
+        WHERE (s.reached_at IS NOT NULL OR coalesce(
+            device_mark(s.id, s.device_token, s.unreached_since) = ANY (string_to_array(p.reached, ' ')), false
+        )) = \(reached)
+        """
+    }
+
     /// Runs a body on a new schema and removes it afterwards.
     ///
     /// `partitions` is the number of partitions of inbox and ledger.

@@ -18,6 +18,11 @@ public struct Device: Hashable, Sendable {
     ///
     /// The token of an unreached device may be invented.
     public var wasReached: Bool
+    /// The mark under which the first accepted push to an unreached device is recorded.
+    ///
+    /// `nil` if a release before these marks stored the device and its user has not changed since; such a device stays
+    /// unreached.
+    public var mark: String?
 
     /// Creates a device from stored values.
     public init(
@@ -28,7 +33,8 @@ public struct Device: Hashable, Sendable {
         permission: PushPermission? = nil,
         environment: PushEnvironment? = nil,
         webPushKeys: WebPushKeys? = nil,
-        wasReached: Bool = false
+        wasReached: Bool = false,
+        mark: String? = nil
     ) {
         self.subscription = subscription
         self.token = token
@@ -38,6 +44,7 @@ public struct Device: Hashable, Sendable {
         self.environment = environment
         self.webPushKeys = webPushKeys
         self.wasReached = wasReached
+        self.mark = mark
     }
 }
 

@@ -50,8 +50,9 @@ struct BenchmarkPeopleBook: Sendable {
         )
         _ = try await pool.run(
             Self.subscriptions,
-            [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens)), .boolean(areReached)]
+            [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens))]
         )
+        if areReached { _ = try await pool.run(Self.contacts, [.text(app.text), .textArray(users)]) }
     }
 
     private static let recipients = Statement(
@@ -72,10 +73,25 @@ struct BenchmarkPeopleBook: Sendable {
     private static let subscriptions = Statement(
         """
         INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, permission, environment,
-                                        registered_at, last_seen_at, source_time, reached_at)
+                                        registered_at, last_seen_at, source_time)
         SELECT $1, p.user_id, 'sub_' || substr(md5(p.token), 1, 16), 'android', 'fcm', p.token, 'granted', 'production',
-               now(), now(), now(), CASE WHEN $4 THEN now() END
+               now(), now(), now()
         FROM unnest($2::text[], $3::text[]) AS p (user_id, token)
+        """
+    )
+
+    /// Records all devices of the users as reached.
+    private static let contacts = Statement(
+        """
+        WITH platform AS (
+            INSERT INTO reached_platforms (app, provider, platform) VALUES ($1, 'fcm', 'android') ON CONFLICT DO NOTHING
+        )
+        UPDATE people p SET reached = d.marks
+        FROM (
+            SELECT profile_id, string_agg(device_mark(id, device_token, unreached_since), ' ') AS marks
+            FROM push_subscriptions WHERE app = $1 AND profile_id = ANY ($2) GROUP BY profile_id
+        ) AS d
+        WHERE p.app = $1 AND p.user_id = d.profile_id
         """
     )
 }

@@ -122,11 +122,7 @@ extension ReachedDevice {
     /// A push ticket is not evidence, because unreached devices get tickets, too.
     fileprivate init?(_ shipment: OutgoingDelivery, _ verdict: Verdict) {
         guard case .delivered = verdict, let device = shipment.payload.device, !device.wasReached else { return nil }
-        self.init(
-            recipient: shipment.key.notification.recipient,
-            subscription: shipment.key.target,
-            token: device.token
-        )
+        self.init(recipient: shipment.key.notification.recipient, device: device)
     }
 }
 

@@ -162,12 +162,14 @@ extension WorkerStore {
         ), chosen AS MATERIALIZED (
             SELECT h.* FROM (SELECT * FROM oldest UNION SELECT * FROM newest) AS h
             ORDER BY EXISTS (
-                SELECT FROM (SELECT app, user_id FROM people WHERE number = h.person OFFSET 0) AS p
+                SELECT FROM (SELECT app, user_id, reached FROM people WHERE number = h.person OFFSET 0) AS p
                 CROSS JOIN LATERAL (
-                    SELECT reached_at FROM push_subscriptions
+                    SELECT id, device_token, unreached_since, reached_at FROM push_subscriptions
                     WHERE profile_id = p.user_id AND app = p.app AND id = target_name(h.target) OFFSET 0
                 ) AS s
-                WHERE s.reached_at IS NOT NULL) DESC, random()
+                WHERE s.reached_at IS NOT NULL
+                   OR position(device_mark(s.id, s.device_token, s.unreached_since) IN p.reached) > 0
+            ) DESC, random()
             LIMIT 1
         ), \(claimed)
         """

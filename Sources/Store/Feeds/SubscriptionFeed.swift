@@ -137,7 +137,7 @@ enum SubscriptionFeed {
     /// arrived late.
     private static let rotate = Statement(
         """
-        UPDATE push_subscriptions t SET device_token = r.token, reached_at = NULL, renamed_at = r.said_at
+        UPDATE push_subscriptions t SET device_token = r.token, renamed_at = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::bytea[])
              AS r (app, user_id, said_at, former, token, subject)
         WHERE t.app || '' = r.app AND t.profile_id = ANY (ARRAY[r.user_id]) AND t.device_token = r.former
@@ -180,8 +180,7 @@ enum SubscriptionFeed {
     /// from the source's clock. A registration in flight during the revocation thus reactivates the device, and the
     /// provider's next answer revokes it again.
     ///
-    /// A reactivated device, and a device whose platform or environment changes, counts as unreached until its next
-    /// accepted push.
+    /// A trigger makes a reactivated device, and a device whose platform or environment changes, unreached.
     private static let update = Statement(
         """
         UPDATE push_subscriptions t SET
@@ -189,9 +188,6 @@ enum SubscriptionFeed {
             subscription = CASE WHEN r.subscription_given THEN r.subscription ELSE t.subscription END,
             permission = CASE WHEN r.permission_given THEN r.permission ELSE t.permission END,
             environment = CASE WHEN r.environment_given THEN r.environment ELSE t.environment END,
-            reached_at = CASE WHEN t.revoked_at IS NULL AND t.platform = r.platform AND NOT (
-                r.environment_given AND t.environment IS DISTINCT FROM r.environment
-            ) THEN t.reached_at END,
             revoked_at = NULL, revoke_reason = NULL, source_time = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::jsonb[],
                     $8::boolean[], $9::text[], $10::boolean[], $11::text[], $12::boolean[])

@@ -153,21 +153,19 @@ extension DeadDevice {
     static let isSubscription = "s.app || '' = d.app AND s.profile_id = ANY (ARRAY[d.profile_id]) AND s.id = d.id"
 }
 
-/// A device that has accepted a push.
+/// An unreached device to which the provider has accepted a push.
 package struct ReachedDevice: Sendable {
     package let recipient: UserKey
-    package let subscription: String
-    package let token: DeviceToken
+    package let device: Device
 
-    package init(recipient: UserKey, subscription: String, token: DeviceToken) {
+    package init(recipient: UserKey, device: Device) {
         self.recipient = recipient
-        self.subscription = subscription
-        self.token = token
+        self.device = device
     }
 }
 
 extension WorkerStore {
-    /// Records devices that were reached for the first time, and returns their number.
+    /// Records the marks of devices that were reached for the first time, and returns the number of their users.
     ///
     /// Any client may register invented tokens, so a provider's answers about devices that were never reached prove
     /// nothing about other devices.
@@ -178,7 +176,8 @@ extension WorkerStore {
         return try await pool.run(
             Self.note,
             UserKey.parameters(devices.map(\.recipient)) + [
-                .textArray(devices.map(\.subscription)), .textArray(devices.map(\.token.text)),
+                .textArray(devices.map(\.device.mark)), .textArray(devices.map(\.device.provider.rawValue)),
+                .textArray(devices.map(\.device.platform.rawValue)),
             ]
         ).affectedCount
     }
@@ -196,24 +195,33 @@ extension WorkerStore {
         return reached
     }
 
+    /// The newest 32 marks of a user are kept; at most twenty devices of a user are active.
     private static let note = Statement(
         """
-        WITH reached AS (
-            SELECT s.app, s.profile_id, s.id
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (app, user_id, id, token)
-            JOIN push_subscriptions s
-                ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id
-            WHERE s.device_token = r.token AND s.reached_at IS NULL
-            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
-            FOR NO KEY UPDATE OF s SKIP LOCKED
+        WITH given AS MATERIALIZED (
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+                AS r (app, user_id, mark, provider, platform)
+        ), platforms AS (
+            INSERT INTO reached_platforms (app, provider, platform)
+            SELECT DISTINCT app, provider, platform FROM given ORDER BY app, provider, platform
+            ON CONFLICT DO NOTHING
+        ), marks AS MATERIALIZED (
+            SELECT app, user_id, string_agg(DISTINCT mark, ' ') AS marks FROM given
+            WHERE mark IS NOT NULL GROUP BY app, user_id
+        ), held AS MATERIALIZED (
+            SELECT p.number, m.marks FROM marks m
+            JOIN people p ON p.user_id = ANY (ARRAY[m.user_id]) AND p.app = m.app
+            WHERE p.reached IS NULL OR position(m.marks IN p.reached) = 0
+            ORDER BY m.user_id COLLATE "C", m.app COLLATE "C"
+            FOR NO KEY UPDATE OF p SKIP LOCKED
         )
-        UPDATE push_subscriptions s SET reached_at = now()
-        FROM reached r
-        WHERE s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.profile_id]) AND s.id = r.id
+        UPDATE people p SET reached = right(concat_ws(' ', p.reached, h.marks), 32 * 16 - 1)
+        FROM held h WHERE p.number = ANY (ARRAY[h.number])
         """
     )
 
-    /// Steps from one platform of an outlet to the next without reading the devices in between.
+    /// Also steps from one platform of an outlet to the next among devices that an earlier release has recorded as
+    /// reached, without reading the devices in between.
     ///
     /// The triple is compared as a whole, as in the index of reached devices. The number of steps is bounded, so that
     /// rows of unknown apps cannot extend it.
@@ -232,6 +240,7 @@ extension WorkerStore {
             WHERE r.number < 1000
         )
         SELECT app, provider, platform FROM reached WHERE number > 0
+        UNION SELECT app, provider, platform FROM reached_platforms
         """,
         effect: .reads
     )

@@ -43,7 +43,7 @@ struct RecipientDecoder {
     private var documents = PreferenceCache()
 
     private static let names = [
-        "number", "locale", "timezone", "push_enabled", "email_enabled", "email", "preferences", "devices",
+        "number", "locale", "timezone", "push_enabled", "email_enabled", "email", "preferences", "devices", "reached",
     ]
 
     /// The number of columns of a user.
@@ -119,6 +119,20 @@ extension Recipient {
         email = try rows.optionalText(row, .index(column + 4)).flatMap(EmailAddress.init(validating:))
         preferences = try rows.withBytes(row, .index(column + 5)) { documents.preferences($0) } ?? nil
         devices = try rows.withBytes(row, .index(column + 6), Self.devices) ?? []
+        if !devices.isEmpty { try rows.withBytes(row, .index(column + 7)) { note(reached: $0) } }
+    }
+
+    /// Notes the devices whose marks are among these, which have one length and are separated by spaces.
+    private mutating func note(reached marks: UnsafeRawBufferPointer) {
+        guard let first = marks.baseAddress else { return }
+        for index in devices.indices {
+            guard var mark = devices[index].mark else { continue }
+            devices[index].wasReached = mark.withUTF8 { mark in
+                guard let wanted = mark.baseAddress, !mark.isEmpty, mark.count <= marks.count else { return false }
+                return stride(from: 0, through: marks.count - mark.count, by: mark.count + 1)
+                    .contains { memcmp(first + $0, wanted, mark.count) == 0 }
+            }
+        }
     }
 
     /// Reads the devices; invalid entries are skipped.
@@ -150,7 +164,8 @@ extension Device {
             permission: columns[4].string.flatMap(PushPermission.init(rawValue:)),
             environment: columns[5].string.flatMap(PushEnvironment.init(rawValue:)),
             webPushKeys: keys,
-            wasReached: columns[7] == .bool(true)
+            wasReached: columns[7] == .bool(true),
+            mark: columns[7].string
         )
     }
 }

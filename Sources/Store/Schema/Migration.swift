@@ -57,5 +57,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0005_desk", PackageResources._005_desk_sql),
         Migration("0006_rights", PackageResources._006_rights_sql),
         Migration("0007_device_clocks", PackageResources._007_device_clocks_sql),
+        Migration("0008_first_contact", PackageResources._008_first_contact_sql),
     ]
 }

@@ -213,7 +213,7 @@ struct BacklogPromises {
                 records += own
                 guard user == "b" else { continue }
                 let key = try StoreFixture.user(user)
-                let reached = ReachedDevice(recipient: key, subscription: device.subscription, token: device.token)
+                let reached = ReachedDevice(recipient: key, device: device)
                 #expect(try await fixture.store.note([reached]) == 1)
             }
             let settlements = try records.map { record in

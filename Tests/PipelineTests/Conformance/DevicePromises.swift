@@ -89,12 +89,10 @@ struct DevicePromises {
             let device = try await fixture.register("u1", token: "t1")
             #expect(try await fixture.store.platformsReached().isEmpty)
             let key = try StoreFixture.user("u1")
-            let reached = ReachedDevice(recipient: key, subscription: device.subscription, token: device.token)
-            let other = try #require(DeviceToken(validating: "t2"))
-            let stale = ReachedDevice(recipient: key, subscription: device.subscription, token: other)
+            let reached = ReachedDevice(recipient: key, device: device)
             var counts: [Int] = []
-            for one in [stale, reached, reached] { counts.append(try await fixture.store.note([one])) }
-            #expect(counts == [0, 1, 0])
+            for devices in [[reached, reached], [reached]] { counts.append(try await fixture.store.note(devices)) }
+            #expect(counts == [1, 0])
             #expect(try await fixture.devices("u1").map(\.wasReached) == [true])
             let scope = OutletScope(app: key.app, provider: "fcm", platform: .android)
             #expect(try await fixture.store.platformsReached() == [scope])

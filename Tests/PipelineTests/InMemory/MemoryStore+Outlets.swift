@@ -61,8 +61,8 @@ extension MemoryStore {
         try answering { state in
             devices.count { reached in
                 guard let known = state.people[reached.recipient]?.devices,
-                    let place = known.firstIndex(where: { $0.subscription == reached.subscription }),
-                    known[place].token == reached.token, !known[place].wasReached
+                    let place = known.firstIndex(where: { $0.subscription == reached.device.subscription }),
+                    known[place].token == reached.device.token, !known[place].wasReached
                 else { return false }
                 state.people[reached.recipient]?.devices[place].wasReached = true
                 return true

@@ -80,7 +80,7 @@ struct StrangerTests {
             let pipeline = peer.pipeline
             try await peer.register("u1", way.platform, token: way.good)
             try await peer.publish(["e0"], to: ["u1"], type: way.type)
-            try await pipeline.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL")
+            try await pipeline.wait(for: 1, ServerFixture.countOfDevices(reached: true))
             await pipeline.outlets.refresh()
             try await Self.register(strangers, way, peer)
             try await peer.publish(["e1"], to: (0..<strangers).map { "s\($0)" }, type: way.type)
@@ -165,7 +165,6 @@ struct StrangerTests {
     func reachedOnce() async throws {
         try await ProviderPeer.run { peer in
             let pipeline = peer.pipeline
-            let reached = "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL"
             let words = [
                 #""token":"t1","platform":"android","environment":"sandbox""#,
                 #""token":"t2","replaces":"t1","platform":"android""#,
@@ -174,10 +173,10 @@ struct StrangerTests {
             try await peer.register("u1", "android", token: "t1")
             for (round, device) in words.enumerated() {
                 try await peer.publish(["e\(round)"], to: ["u1"])
-                try await pipeline.wait(for: 1, reached)
+                try await pipeline.wait(for: 1, ServerFixture.countOfDevices(reached: true))
                 let body = #"{"userId":"u1",\#(device),"provider":"fcm"}"#
                 try await pipeline.publish([pipeline.event(body, key: "drop.subscription.upserted")])
-                try await pipeline.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NULL")
+                try await pipeline.wait(for: 1, ServerFixture.countOfDevices(reached: false))
             }
         }
     }

@@ -206,8 +206,14 @@ struct StatementCoverage {
         let reached = WorkerStore(pool: pool)
         _ = try await reached.note(
             try keys.map { key in
-                let token = try Self.identifier(DeviceToken(validating: "token-\(key.user.text)"))
-                return ReachedDevice(recipient: key, subscription: "sub_0000000000000001", token: token)
+                var device = Device(
+                    subscription: "sub_0000000000000001",
+                    token: try Self.identifier(DeviceToken(validating: "token-\(key.user.text)")),
+                    platform: .android,
+                    provider: .fcm
+                )
+                device.mark = "0123456789abcde"
+                return ReachedDevice(recipient: key, device: device)
             }
         )
         _ = try await reached.platformsReached()
