@@ -22,8 +22,35 @@ extension ConsoleBrowserTests {
             """
 
         private static let places = [
-            "status", "charts", "providers", "desk", "letters", "letter/00-missing-audience", "replays", "fanouts",
-            "holds", "person", "person/drop/ada", "explain", "explain?app=drop&user=ada&event=none", "audit",
+            "status", "charts", "providers", "desk", "desk?reason=none", "letters", "letter/00-missing-audience",
+            "replays", "replays/1", "fanouts", "fanouts/1", "holds", "person", "person/drop/ada", "person/drop/nobody",
+            "explain", "explain?app=drop&user=ada&event=none", "audit",
+        ]
+
+        /// A state of a page, such as an open dialog: the page, the button that leads to it, and its sign.
+        private struct State {
+            let place: String
+            let button: String
+            let sign: String
+
+            init(_ place: String, _ button: String, _ sign: String = "$('dialog[open] form') !== null") {
+                self.place = place
+                self.button = button
+                self.sign = sign
+            }
+        }
+
+        private static let states = [
+            State("desk", "Replay", "$('dialog .scroller') !== null"), State("desk", "Discard", "$('.deed') !== null"),
+            State("desk", "Edit"), State("desk", "Dry run", "$('dialog .scroller') !== null"),
+            State("letters", "Choose all shown", "$('.item.ticked') !== null"),
+            State("letters", "Note", "$('dialog form') !== null"),
+            State("letter/00-missing-audience", "Reveal"),
+            State("letter/00-missing-audience", "Edit", "$('dialog textarea.code') !== null"),
+            State("letter/00-missing-audience", "Copy", "$('.toast') !== null"),
+            State("providers", "Bring forward"), State("replays/1", "Rate …"), State("replays/1", "Cancel"),
+            State("fanouts/1", "Cancel"), State("fanouts/1", "Pause", "$('.toast .button') !== null"),
+            State("holds", "Add a hold"), State("holds", "Release"), State("holds", "Discard held deliveries"),
         ]
 
         /// Fills the console with at least one example of everything that it shows.
@@ -52,16 +79,17 @@ extension ConsoleBrowserTests {
         }
 
         @Test(
-            "axe-core finds no violation on any page, in light and dark mode",
+            "axe-core finds no violation on any page and in any state, from phone to desktop, in light and dark mode",
             .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
-            arguments: [false, true]
+            arguments: [390, 820, 1_280],
+            [false, true]
         )
-        func audited(isDark: Bool) async throws {
+        func audited(width: Int, isDark: Bool) async throws {
             let source = try String(contentsOfFile: try #require(Self.axe), encoding: .utf8)
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await Self.fill(stage)
                 // A toast that fades would be measured while it is half transparent.
-                try await stage.browser.resize(width: 1_280, height: 900, isDark: isDark, isStill: true)
+                try await stage.browser.resize(width: width, height: 800, isDark: isDark, isStill: true)
                 try await stage.browser.go(to: stage.origin)
                 try await stage.until("$('[name=token]') !== null")
                 try await Self.expectNothing("signing in", source, stage)
@@ -70,10 +98,103 @@ extension ConsoleBrowserTests {
                     try await stage.open(place)
                     try await Self.expectNothing(place, source, stage)
                 }
+                for state in Self.states {
+                    try await stage.open(state.place)
+                    try await stage.press(state.button)
+                    try await stage.until(state.sign, state.button)
+                    let name = "\(state.button) of \(state.place)"
+                    try await Self.expectNothing(name, source, stage)
+                    let fits = try await stage.ask("document.documentElement.scrollWidth <= innerWidth")
+                    #expect(fits == true, "\(name) is wider than its window")
+                    let page = name.replacing("/", with: "-").replacing(" ", with: "-")
+                    try await Self.look("\(page)-\(isDark ? "dark" : "light")-\(width)", stage)
+                    try await stage.ask("(document.querySelectorAll('dialog').forEach((one) => one.remove()), true)")
+                }
+                try await stage.browser.type("?")
+                try await stage.until("$('dialog .keys') !== null")
+                try await Self.expectNothing("the shortcuts", source, stage)
+            }
+        }
+
+        @Test(
+            "axe-core finds no violation on the pages of a viewer and without a database",
+            .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
+            arguments: [OperatorRole.viewer, .operator]
+        )
+        func auditedElsewhere(role: OperatorRole) async throws {
+            let source = try String(contentsOfFile: try #require(Self.axe), encoding: .utf8)
+            let nowhere = ["BELLHOP_DATABASE_URL": "postgres://bellhop@127.0.0.1:1/nowhere"]
+            try await ConsoleStage.with(environment: role == .viewer ? [:] : nowhere) { stage in
+                try await stage.browser.resize(width: 390, height: 800, isStill: true)
+                try await stage.signIn(role)
+                for place in ["status", "desk", "letters", "replays", "fanouts", "holds", "person/drop/ada", "audit"] {
+                    try await stage.open(place)
+                    try await Self.expectNothing(place, source, stage)
+                }
+            }
+        }
+
+        @Test(
+            "the buttons of the edit dialog stay in view at any size",
+            arguments: [(1_280, 800), (390, 720), (320, 568)]
+        )
+        func editFits(width: Int, height: Int) async throws {
+            let fields = (0..<60).map { #""field\#($0)":"value \#($0)""# }.joined(separator: ",")
+            let data = "\"title\":\"t\",\"body\":\"b\",\"data\":{\(fields)}"
+            let body = "{\"id\":\"e1\",\"app\":\"drop\",\"eventType\":\"system\",\"to\":{\"user\":\"ada\"},\(data)}"
+            try await ConsoleStage.with([DeadLetterSamples.rejected("long", body: body)]) { stage in
+                try await stage.browser.resize(width: width, height: height, isStill: true)
+                try await stage.signIn(at: "#/letter/long")
+                try await stage.press("Edit")
+                try await stage.until("$('dialog textarea.code') !== null")
+                try await stage.write(body.replacing("value", with: "other"), into: "text")
+                try await stage.until("$$('dialog .added').length === 60 && $$('dialog .removed').length === 60")
+                let isSeen = """
+                    ["Cancel", "Send the copy"].every((words) => {
+                        const box = named(words).getBoundingClientRect();
+                        const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+                        return box.top >= 0 && box.bottom <= innerHeight && named(words).contains(top);
+                    })
+                    """
+                try await stage.until(isSeen, "both buttons are seen")
+                let fits = try await stage.ask("$('dialog').scrollWidth <= $('dialog').clientWidth")
+                #expect(fits == true)
+                try await Self.look("edit-\(width)", stage)
+            }
+        }
+
+        @Test("hidden characters of an id are shown by their names, and a long id stays within its row")
+        func hidden() async throws {
+            let id = "\u{202E}live\u{2066}" + String(repeating: "x", count: 180)
+            try await ConsoleStage.with([DeadLetterSamples.rejected("l1", user: id)]) { stage in
+                try await stage.browser.resize(width: 390, height: 800)
+                try await stage.signIn(at: "#/letters")
+                let shown = try await stage.texts(".item-words .muted bdi").last
+                #expect(shown?.hasPrefix("user ⟨U+202E⟩live⟨U+2066⟩xxx") == true, "\(shown ?? "nothing")")
+                let fits = try await stage.ask("$('.item-words').scrollWidth <= $('.item-words').clientWidth")
+                #expect(fits == true)
+            }
+        }
+
+        @Test("the title of the tab counts the problems, and a message of the server links the page it names")
+        func title() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await Self.fill(stage)
+                try await stage.signIn()
+                try await stage.until("/^\\(\\d+\\) Status · Bellhop$/.test(document.title)")
                 try await stage.open("desk")
+                try await stage.until("document.title === 'Dead letters · Bellhop'")
+                try await stage.open("fan-outs")
+                try await stage.until("$('.nothing')?.textContent.startsWith('Unknown page')", "it is not the status")
+                try await stage.open("desk")
+                let answer = """
+                    (window.fetch = async () => new Response(JSON.stringify(
+                        { error: { code: "x", message: "wait for it, or bellhop dead-letters cancel 1" } }), { status: 409 }), true)
+                    """
+                try await stage.ask(answer)
                 try await stage.press("Replay")
-                try await stage.until("$('.deed') !== null")
-                try await Self.expectNothing("an act", source, stage)
+                try await stage.until("$('dialog .fault')?.textContent === 'wait for it, or replay 1'")
+                try await stage.until("$('dialog .fault a').getAttribute('href') === '#/replays/1'")
             }
         }
 

@@ -190,8 +190,6 @@ extension ConsoleBrowserTests {
                 let masked = try await stage.ask("!$('#main').textContent.includes('Payment received')")
                 #expect(masked == true)
                 try await stage.press("Edit")
-                try await stage.write("ticket 4711", into: "because")
-                try await stage.press("Show")
                 try await stage.until("$('dialog textarea.code')?.value.includes('Payment received')")
                 // Numbers stay exact, and the text has several lines.
                 try await stage.until(
@@ -200,7 +198,7 @@ extension ConsoleBrowserTests {
                 let text =
                     #"{"id":"evt_new","app":"drop","eventType":"system","to":{"user":"u1"},"title":"t","body":"b"}"#
                 try await stage.write(text, into: "text")
-                try await stage.until("$$('dialog .added').some((line) => line.textContent.startsWith('+ /to'))")
+                try await stage.until("$$('dialog .added').some((line) => line.textContent.startsWith('+   \"to\"'))")
                 try await stage.write("they forgot the user", into: "because")
                 try await stage.press("Send the copy")
                 try await stage.until(
@@ -229,6 +227,22 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('.headline .tag')?.textContent === 'cancelled'", "it is followed")
                 let acts = try await stage.console.servers.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["reveal", "edit", "pause", "replay-note", "rate", "resume", "rate", "cancel"])
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a body that is not JSON is compared as it is written, line by line")
+        func notJSON() async throws {
+            let head = #"{"id":"e1","app":"drop","eventType":"system","#
+            let body = [head, #""to":{"user":"ada"}"#, #""title":"t","body":"b"}"#].joined(separator: "\n")
+            try await ConsoleStage.with([DeadLetterSamples.rejected("comma", body: body)]) { stage in
+                try await stage.signIn(at: "#/letter/comma")
+                try await stage.press("Edit")
+                try await stage.until("$('dialog textarea.code')?.value", is: .string(body))
+                let fixed = body.replacing("}\n", with: "},\n")
+                try await stage.write(fixed, into: "text")
+                let lines: JSONValue = [#"- "to":{"user":"ada"}"#, #"+ "to":{"user":"ada"},"#]
+                try await stage.until("$$('dialog .diff span').map((one) => one.textContent.trimEnd())", is: lines)
                 try await stage.expectQuiet()
             }
         }

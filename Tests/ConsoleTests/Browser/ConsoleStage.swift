@@ -106,6 +106,11 @@ struct ConsoleStage: Sendable {
         }
     }
 
+    /// Waits until an expression about the page has this value.
+    func until(_ expression: String, is value: JSONValue) async throws {
+        try await eventually(expression, value: { try await ask(expression) }, is: { $0 == value })
+    }
+
     func texts(_ selector: String) async throws -> [String] {
         let found = try await ask("$$(arguments[0]).map((node) => node.textContent)", .string(selector))
         return (found.array ?? []).compactMap(\.string)

@@ -76,10 +76,11 @@ function diffLines(lines) {
  * Asks for confirmation of an action and performs it; resolves with the result, or null.
  *
  * `act` is the action's name at the server, `verb` the button's text and `body()` the selection. `extra` adds fields,
- * and `isReady` returns whether their values suffice for a preview. `about` describes the subject. `foresee(selection)`
- * returns more details of a preview, and whether they must be confirmed.
+ * and `isReady` returns whether their values suffice for a preview. `reasons` are usual reasons, each written by one
+ * press. `about` describes the subject. `foresee(selection)` returns more details of a preview, and whether they must be
+ * confirmed. `diff(values)` returns the lines of a changed text in place of the server's.
  */
-function perform({ act, title, verb, body, extra = null, danger = false, note = null, says = null, about = null, foresee = null, asksForCount = true, isReady = () => true }) {
+function perform({ act, title, verb, body, extra = null, reasons = [], danger = false, note = null, says = null, about = null, foresee = null, diff = null, asksForCount = true, isReady = () => true }) {
   return dialog(title, (close) => {
     const shown = el("div", { class: "shown", "aria-live": "polite" });
     const fault = el("p", { class: "fault", role: "alert", hidden: true });
@@ -98,8 +99,10 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     let round = 0;
     const complain = (words) => {
       fault.hidden = words === "";
-      fault.textContent = words;
+      fill(fault, linked(words));
     };
+    // A link to another page leaves the dialog.
+    fault.addEventListener("click", ({ target }) => target.closest("a") && close(null));
     const weigh = () => {
       const isMany = question !== null && question.count >= MANY;
       typing.hidden = !isMany;
@@ -111,7 +114,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     };
     const show = (answer) => {
       question = answer.question ?? null;
-      const lines = question?.lines ?? answer.nothing ?? [];
+      const lines = question && diff ? diff(written(extras)) : question?.lines ?? answer.nothing ?? [];
       fill(shown, question ? el("p", { class: "deed" }, `This ${question.deed}.`) : null,
         lines.length > 0 ? diffLines(lines) : null);
       weigh();
@@ -166,6 +169,12 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
         weigh();
       }
     };
+    /** Writes a usual reason, and moves the focus to what is still missing. */
+    const usual = (words) => button(words, () => {
+      because.value = words;
+      weigh();
+      (typing.hidden ? go : typed).focus();
+    }, { kind: "small", key: `reason-${words}` });
     let pause;
     extras.addEventListener("input", () => {
       clearTimeout(pause);
@@ -185,19 +194,27 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     preview();
     return el("form", { class: "asking", onsubmit: send }, about ? el("p", { class: "muted about" }, about) : null,
       note ? el("p", { class: "muted" }, note) : null, shown, forecast, extras,
-      field("Reason", because, `For the audit, with your name: ${client.session?.name ?? ""}.`), sureBox, typing, fault,
+      field("Reason", because, `For the audit, with your name: ${client.session?.name ?? ""}.`),
+      reasons.length > 0 ? el("div", { class: "acts", role: "group", "aria-label": "Usual reasons" }, reasons.map(usual)) : null, sureBox, typing, fault,
       el("div", { class: "dialog-foot" }, button("Cancel", () => close(null), { kind: "quiet" }), go));
   });
 }
 
+/** The usual reasons of acts that many perform at night, when every key counts. */
+const REASONS = {
+  replay: ["the provider works again", "the cause is fixed"],
+  discard: ["no longer needed", "test data"],
+  release: ["the cause is fixed"],
+};
+
 /** Returns the fields of a replay other than its items. */
 function paceFields() {
-  return el("details", {}, el("summary", {}, "Pace and limits"), el("div", { class: "columns" },
-    field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as possible" })),
+  return [field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", "data-first": "", placeholder: "as fast as possible" })),
+    el("details", {}, el("summary", {}, "More limits"), el("div", { class: "columns" },
     field("Begin at", el("input", { name: "at", placeholder: "now; 2h, or an instant" })),
     field("Pause if more than … % fail", el("input", { name: "pause-at", inputmode: "numeric", placeholder: "20" })),
     field("Skip items replayed … times or more", el("input", { name: "cap", inputmode: "numeric", placeholder: "5" })),
-    el("label", { class: "check" }, el("input", { type: "checkbox", name: "ramp" }), "Ramp up: 1, then 2, 5, 10, …")));
+    el("label", { class: "check" }, el("input", { type: "checkbox", name: "ramp" }), "Ramp up: 1, then 2, 5, 10, …")))];
 }
 
 /** The fields of a selection that belong to the pace of a replay. */
@@ -219,14 +236,14 @@ async function replayForecast({ items, options = {} }) {
 const letterActs = {
   async replay(about, what = {}) {
     const done = await perform({
-      act: "replay", title: titled("Replay", what), verb: "Replay", about: what.details, extra: paceFields(), foresee: replayForecast,
+      act: "replay", title: titled("Replay", what), verb: "Replay", about: what.details, extra: paceFields(), reasons: REASONS.replay, foresee: replayForecast,
       body: (extra) => ({ ...about, options: { ...about.options, ...extra } }),
     });
     if (done?.replay) location.hash = `#/replays/${done.replay}`;
     return done;
   },
   discard: (about, what = {}) => perform({
-    act: "discard", title: titled("Discard", what), verb: "Discard", danger: true, about: what.details, body: () => about,
+    act: "discard", title: titled("Discard", what), verb: "Discard", danger: true, about: what.details, reasons: REASONS.discard, body: () => about,
     note: "Discarded items stay in the table and can be restored; a new failure reopens them.",
     says: (done) => `Discarded ${of(done.items, "item")}.${done.act ? ` Act ${done.act} can be undone in the audit.` : ""}`,
   }),
@@ -272,6 +289,7 @@ function forecastShown(found, words = `If you replayed ${of(found.count, "item")
   const left = [["too old to be replayed", found.tooOld], ["replayed too often", found.tooOften], ["only the beginning of the body is left", found.bodyCut]]
     .filter(([, count]) => count > 0);
   return [
+    found.warning ? el("p", { class: "fault" }, `${capital(found.warning)}.`) : null,
     el("p", { class: "deed" }, words),
     table(["prediction", "#items"], found.predictions.map(({ prediction, detail, count }) => [detail ? `${prediction}: ${detail}` : prediction, grouped(count)]), { label: "predictions" }),
     left.map(([words, count]) => el("p", { class: "muted" }, `${of(count, "item")} stay: ${words}.`)),

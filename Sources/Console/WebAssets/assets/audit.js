@@ -16,9 +16,12 @@ function listWords(list, count = list.length) {
   return count > 1 ? `${list[0]} and ${grouped(count - 1)} more` : list.join("");
 }
 
-function filterWords({ itemCount, ...filter }) {
-  const words = Object.entries(filter).map(([name, value]) => `${name} ${name === "items" ? listWords(value, itemCount) : Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : value}`);
-  return words.join(", ") || "–";
+/** Returns a filter's conditions; a fingerprint is a link to its items, since it says nothing by itself. */
+function filterShown({ itemCount, ...filter }, none = "–") {
+  const value = (name, one) => (name === "items" ? listWords(one, itemCount) : Array.isArray(one) ? one.join(", ") : typeof one === "object" ? JSON.stringify(one) : String(one));
+  const parts = Object.entries(filter).map(([name, one]) => (name === "fingerprint"
+    ? link(`#/letters?${new URLSearchParams({ fingerprint: one, state: "all" })}`, `fingerprint ${one}`) : el("bdi", {}, `${name} ${value(name, one)}`)));
+  return parts.length === 0 ? none : parts.flatMap((part, place) => [place > 0 ? ", " : null, part]);
 }
 
 const auditView = {
@@ -28,8 +31,8 @@ const auditView = {
   show({ acts: entries }) {
     if (entries.length === 0) return [nothing("audit", "No actions yet", "Each act is kept here with who did it, and why.")];
     return [table(["#number", "when", "who", "act", "#items", "about", "because", "more"], entries.map((entry) => [
-      String(entry.number), ago(entry.at), entry.by, el("b", {}, entry.act), grouped(entry.items), filterWords(entry.filter), entry.because,
+      String(entry.number), ago(entry.at), entry.by, el("b", {}, entry.act), grouped(entry.items), filterShown(entry.filter), entry.because,
       entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`)
-        : client.isOperator && UNDONE.includes(entry.act) ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : ""]), { label: "audit" })];
+        : client.isOperator && UNDONE.includes(entry.act) ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : ""]), { label: "audit", kind: "cards" })];
   },
 };

@@ -23,7 +23,8 @@ function progressBar(share, words, kind = "", failed = 0) {
       wrong > 0 ? draw("rect", { x: percent - wrong, width: wrong, height: 4, class: "wrong" }) : null));
 }
 
-const CHART = { width: 560, height: 190, left: 54, right: 12, top: 14, bottom: 26 };
+/** The size of a drawing; on a phone it is narrower, so that its texts keep their size. */
+const chartSize = () => ({ width: matchMedia("(max-width: 820px)").matches ? 340 : 560, height: 190, left: 54, right: 12, top: 14, bottom: 26 });
 
 /** Returns the time of day in UTC, up to a character of the ISO form: 16 for minutes, 19 for seconds. */
 const utc = (milliseconds, end) => new Date(milliseconds).toISOString().slice(11, end);
@@ -66,7 +67,7 @@ function chart(title, unit, series, data) {
 }
 
 function plot(title, write, series, columns, rows, marks) {
-  const { width, height, left, right, top, bottom } = CHART;
+  const { width, height, left, right, top, bottom } = chartSize();
   const [first, last] = [rows[0][0], rows.at(-1)[0]];
   const top_ = ceiling(Math.max(0, ...rows.flatMap((row) => columns.map((column) => row[column] ?? 0))));
   const x = (at) => left + ((at - first) / Math.max(1, last - first)) * (width - left - right);

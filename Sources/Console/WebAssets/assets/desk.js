@@ -131,7 +131,7 @@ function itemShown(item) {
       el("h2", {}, link(`#/letter/${encodeURIComponent(item.id)}`, letterTitle(item), { "data-row": item.id }), tag(item.state, stateKind(item.state)),
         item.deaths > 1 ? tag(`died ${of(item.deaths, "time")}`, "warn") : null),
       el("p", { class: "error" }, item.error),
-      el("p", { class: "muted small" }, [item.app, item.eventType, item.user && `user ${item.user}`, item.provider].filter(Boolean).join(" · ") || "of no app")),
+      el("p", { class: "muted small" }, item.app || item.user || item.provider ? dotted([item.app, item.eventType, item.user && `user ${item.user}`, item.provider]) : "of no app")),
     el("div", { class: "item-side muted" }, ago(item.lastFailedAt), el("code", {}, item.id.slice(0, 12))));
 }
 
@@ -166,7 +166,7 @@ const lettersView = {
         ticked.size === 0 && found.items.length < found.count ? `, ${grouped(found.items.length)} shown` : ""), sort,
       ticked.size > 0 ? button("Clear selection", () => (ticked.clear(), redraw()), { kind: "quiet" })
         : button("Choose all shown", () => (found.items.forEach(({ id }) => ticked.add(id)), redraw()), { kind: "quiet" }),
-      el("span", { class: "spring" }), actButtons(about, { state: own, what })),
+      el("span", { class: "spring" }), el("div", { class: "acts" }, actButtons(about, { state: own, what }))),
       el("ul", { class: "items" }, found.items.map(itemShown)),
       found.items.length < Math.min(1_000, found.count) ? el("p", { class: "center" }, link(`#/letters?${next}`, "Show more", { class: "button" })) : null,
     ];

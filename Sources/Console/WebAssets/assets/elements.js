@@ -16,14 +16,33 @@ function furnish(made, attributes, children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? "" : String(value));
   }
-  made.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...shownChildren(children));
   return made;
+}
+
+/** Returns the children without empty ones, with visible names in place of control characters. */
+function shownChildren(children) {
+  return children.flat(3).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (typeof child === "string" ? visible(child) : child));
+}
+
+/** Characters that are invisible or change the order of a text, apart from line breaks and tabs. */
+const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Returns the text with `⟨U+202E⟩` in place of such a character. */
+function visible(text) {
+  return text.replace(HIDDEN, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** Returns names with dots between them, each in its own direction of writing. */
+function dotted(names) {
+  return names.filter(Boolean).flatMap((name, place) => [place > 0 ? " · " : null, el("bdi", {}, name)]);
 }
 
 /** Replaces a node's children; a focused child keeps the focus if it returns under the same `data-key`. */
 function fill(parent, ...children) {
   const key = parent.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-  parent.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  parent.replaceChildren(...shownChildren(children));
   if (key) parent.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 }
 
@@ -77,9 +96,42 @@ function table(headings, rows, attributes = {}) {
   const head = headings.map((heading, place) =>
     el("th", { scope: "col", class: isNumber[place] ? "number" : null }, heading.replace("#", "")));
   const body = rows.map((cells) => el("tr", {}, cells.map((cell, place) =>
-    el("td", { class: isNumber[place] ? "number" : null }, cell))));
-  return el("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": attributes.label ?? "table" },
+    el("td", { class: isNumber[place] ? "number" : null, "data-label": headings[place].replace("#", "") }, cell))));
+  return el("div", { class: `scroller ${attributes.kind ?? ""}`, tabindex: "0", role: "region", "aria-label": attributes.label ?? "table" },
     el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
+}
+
+/** Creates a button that copies a text. */
+function copyButton(text, what) {
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("Copied.");
+    } catch {
+      // The browser denies it, or the page has no clipboard, since its connection is not secure.
+      toast("The browser does not allow copying.", { isBad: true });
+    }
+  };
+  return button("Copy", copy, { kind: "small quiet", key: `copy-${what}`, "aria-label": `Copy the ${what}` });
+}
+
+/** A command of a message that corresponds to a page: its words, the page's address, and the link's text. */
+const COMMAND_PAGES = [
+  [/bellhop dead-letters (?:cancel|resume|replays) (\d+)/, (number) => [`#/replays/${number}`, `replay ${number}`]],
+  [/bellhop dead-letters show ([\w-]+)/, (id) => [`#/letter/${encodeURIComponent(id)}`, `dead letter ${id}`]],
+  [/bellhop fanouts(?: \w+)? (\d+)/, (number) => [`#/fanouts/${number}`, `fan-out ${number}`]],
+  [/bellhop hold(?: \w+)?(?: \d+)?/, () => ["#/holds", "the holds"]],
+];
+
+/** Returns a message of the server with links in place of commands that have a page. */
+function linked(words) {
+  for (const [command, page] of COMMAND_PAGES) {
+    const found = command.exec(words);
+    if (!found) continue;
+    const [href, name] = page(found[1]);
+    return [...linked(words.slice(0, found.index)), link(href, name), ...linked(words.slice(found.index + found[0].length))];
+  }
+  return words === "" ? [] : [words];
 }
 
 /** Creates the message for an empty list. */

@@ -2,7 +2,7 @@
 
 function explainForm(params) {
   const input = (name, hint, attributes) => el("input", { name, value: params.get(name) ?? "", placeholder: hint, required: true, spellcheck: "false", autocapitalize: "off", ...attributes });
-  const form = el("form", { class: "filter explain" }, field("App", input("app", "drop", { "data-search": "" })), field("User", input("user", "ada")),
+  const form = el("form", { class: "filter explain" }, field("App", input("app", "drop", { "data-search": "", ...(params.get("app") ? {} : { "data-first": "" }) })), field("User", input("user", "ada")),
     field("Event, or notification", input("what", "the latest ones", { required: false, value: params.get("event") ?? params.get("notification") ?? "" })),
     el("button", { type: "submit", class: "button main" }, "Explain"));
   form.addEventListener("submit", (event) => {

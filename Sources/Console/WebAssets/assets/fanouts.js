@@ -21,7 +21,7 @@ function fanoutControls(one, small = true) {
     act: "fanout-stop", note: "fanout-note", body: { items }, says: `Stopped: fan-out ${one.fanout} reaches nobody else, and all of ${one.app} ${one.type} is held.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: `stop-${one.fanout}` });
   const act = (verb, danger) => button(capital(verb), () => perform({
-    act: `fanout-${verb}`, title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
+    act: `fanout-${verb}`, reasons: verb === "resume" ? REASONS.release : [], title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
     body: () => ({ items: [String(one.fanout)] }),
     note: verb === "cancel" ? "Recorded notifications stay. No more users are reached. This cannot be undone." : null,
     says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
@@ -67,8 +67,9 @@ function fanoutDetail(one) {
     one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: "problem" }, icon("bad"), el("span", {}, words)))) : null,
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
-      card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["New notifications", grouped(one.recorded)],
-        ["Deliveries", resultWords(one.results)], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
+      card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["Everyone", one.everyoneWords && `${capital(one.everyoneWords)}.`],
+        ["New notifications", `${grouped(one.recorded)}${one.finishedAt ? "" : ", on complete pages"}`],
+        ["Deliveries", `${resultWords(one.results)}${one.finishedAt ? "" : "; with the pages in progress"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages in progress", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),

@@ -9,7 +9,7 @@ function holdCard(one) {
     el("div", { class: "group-side" }, el("b", { class: "count" }, `${grouped(one.waiting)}${one.waitingIsCapped || one.mayWaitAmong.length > 0 ? "+" : ""}`), el("span", { class: "muted small" }, "wait")),
     el("div", { class: "acts" }, client.isOperator ? [
       button("Release", () => perform({
-        act: "hold-release", title: `Release ${scope}`, verb: "Release", body: () => ({ items }),
+        act: "hold-release", title: `Release ${scope}`, verb: "Release", reasons: REASONS.release, body: () => ({ items }),
         note: "The deliveries are sent immediately, within the providers' limits. A release cannot be taken back.",
         says: () => `Released hold ${one.hold}.`,
       }).then(refreshSoon), { kind: "small", key: `release-${one.hold}` }),

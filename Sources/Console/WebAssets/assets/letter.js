@@ -33,6 +33,50 @@ function laidOut(text) {
   return shown;
 }
 
+/** The longest texts that are compared line by line, as the product of their numbers of lines. */
+const MOST_COMPARED = 1_000_000;
+
+/** Returns the lines that differ between two texts, in their order, each with `- ` or `+ ` before it. */
+function lineDiff(before, after) {
+  let [old, fresh] = [before.split("\n"), after.split("\n")];
+  while (old.length > 0 && fresh.length > 0 && old[0] === fresh[0]) [old, fresh] = [old.slice(1), fresh.slice(1)];
+  while (old.length > 0 && fresh.length > 0 && old.at(-1) === fresh.at(-1)) [old, fresh] = [old.slice(0, -1), fresh.slice(0, -1)];
+  const all = (sign, lines) => lines.map((line) => `${sign} ${line}`);
+  if (old.length * fresh.length > MOST_COMPARED) return [...all("-", old), ...all("+", fresh)];
+  // The length of the longest common part of the lines from each pair of places on.
+  const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1));
+  for (let one = old.length - 1; one >= 0; one -= 1) {
+    for (let other = fresh.length - 1; other >= 0; other -= 1) {
+      common[one][other] = old[one] === fresh[other] ? common[one + 1][other + 1] + 1 : Math.max(common[one + 1][other], common[one][other + 1]);
+    }
+  }
+  const lines = [];
+  let [one, other] = [0, 0];
+  while (one < old.length || other < fresh.length) {
+    if (one < old.length && other < fresh.length && old[one] === fresh[other]) [one, other] = [one + 1, other + 1];
+    else if (other >= fresh.length || (one < old.length && common[one + 1][other] >= common[one][other + 1])) lines.push(`- ${old[one++]}`);
+    else lines.push(`+ ${fresh[other++]}`);
+  }
+  return lines;
+}
+
+function isJSON(text) {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the changed lines of a body: of JSON in one form, whatever its line breaks; of any other text as written. */
+function bodyDiff(before, after) {
+  return [before, after].every(isJSON) ? lineDiff(laidOut(before), laidOut(after)) : lineDiff(before, after);
+}
+
+/** What operators were writing when their session ended, by operator and item. */
+const drafts = new Map();
+
 async function reveal(id) {
   const done = await perform({
     act: "reveal", title: "Show personal data", verb: "Show", asksForCount: false, body: () => ({ items: [id] }),
@@ -42,21 +86,35 @@ async function reveal(id) {
   return done;
 }
 
-/** Asks for a corrected copy of one message: the current text, its changes, and then the reason. */
+/** Asks for a corrected copy of one message; showing its text is part of the edit, and the audit has both. */
 async function rewrite(id) {
-  if (revealed.id !== id && !(await reveal(id))?.id) return null;
-  const text = el("textarea", { name: "text", rows: 14, "data-first": "", class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body" });
+  if (revealed.id !== id) {
+    try {
+      const { done } = await client.act("reveal", { items: [id], agreed: 1, because: "to edit it" });
+      Object.assign(revealed, { id: done.id, letter: done });
+    } catch (refused) {
+      toast(capital(refused.message), { isBad: true });
+      return null;
+    }
+  }
+  const draft = `${client.session?.name} ${id}`;
+  const text = el("textarea", { name: "text", rows: 12, "data-first": "", class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body" });
   text.value = bodyText(revealed.letter.origin);
   const before = text.value.trim();
+  text.value = drafts.get(draft) ?? text.value;
+  text.addEventListener("input", () => drafts.set(draft, text.value));
   const key = el("input", { name: "routing-key", value: revealed.letter.origin.routingKey, spellcheck: "false", autocapitalize: "off" });
   const was = revealed.letter.origin.routingKey;
   const done = await perform({
     act: "rewrite", title: "Edit", verb: "Send the copy",
-    note: "A corrected copy goes out in its place, once the rules would take it in.",
+    note: drafts.has(draft) ? "This is your text from before; the message itself is unchanged." : "A corrected copy is sent in its place, if the rules accept it.",
+    diff: (extra) => bodyDiff(before, extra.text),
     extra: [field("Body", text), field("Routing key", key)],
     isReady: (extra) => extra.text !== before || extra["routing-key"] !== was,
     body: (extra) => ({ items: [id], text: extra.text, options: extra["routing-key"] === was ? {} : { "routing-key": extra["routing-key"] } }),
   });
+  // The end of a session removes the dialog before this, so that the text is kept.
+  drafts.delete(draft);
   if (done?.replay) location.hash = `#/replays/${done.replay}`;
   return done;
 }
@@ -66,7 +124,7 @@ function messageShown(letter) {
   const words = letter.revealed ? bodyText(origin) : origin.body === null ? `${of(origin.bytes, "byte")} that are not JSON` : origin.body;
   return card("The message", letter.revealed ? tag("revealed, the audit notes it", "warn") : client.isOperator
     ? button("Reveal", () => reveal(letter.id).then(refreshSoon), { kind: "small" }) : tag("what is personal is masked"),
-  facts([["Published to", origin.exchange || "no exchange"], ["Routing key", el("code", {}, origin.routingKey)], ["Size", of(origin.bytes, "byte")],
+  facts([["Published to", origin.exchange || "no exchange"], ["Routing key", [el("code", {}, origin.routingKey), " ", copyButton(origin.routingKey, "routing key")]], ["Size", of(origin.bytes, "byte")],
     ["Cut", origin.bodyCut ? "only the beginning is left" : null]]), jsonShown(words),
   el("details", {}, el("summary", {}, "Properties and headers"), jsonShown({ properties: origin.properties, headers: origin.headers })));
 }
@@ -99,8 +157,8 @@ const letterView = {
       ? link(`#/explain?${new URLSearchParams({ app: letter.app, user: letter.user, event: letter.eventId })}`, letter.eventId) : letter.eventId;
     return [
       el("p", { class: "crumbs" }, link("#/desk", "Dead letters"), " / ", link(`#/letters?fingerprint=${encodeURIComponent(letter.fingerprint)}`, letter.reason)),
-      el("div", { class: "headline" }, el("h2", {}, letterTitle(letter)), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id)),
-      el("p", { class: "error big" }, letter.error),
+      el("div", { class: "headline" }, el("h2", {}, letterTitle(letter)), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id), copyButton(letter.id, "id")),
+      el("div", { class: "beside" }, el("p", { class: "error big" }, letter.error), copyButton(letter.error, "error")),
       el("p", { class: "advice" }, el("b", {}, "Action: "), letter.advice, el("span", { class: "muted" }, ` (${letter.runbook})`)),
       letterButtons(letter),
       el("div", { class: "two" },

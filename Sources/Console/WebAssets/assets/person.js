@@ -11,6 +11,7 @@ function personForm(subject) {
   const form = el("form", { class: "filter explain" }, field("App", input("app", "drop", app)), field("User", input("user", "ada", user)),
     el("button", { type: "submit", class: "button main" }, "Show"));
   form.querySelector("[name=app]").dataset.search = "";
+  if (app === "") form.querySelector("[name=app]").dataset.first = "";
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const values = written(form);

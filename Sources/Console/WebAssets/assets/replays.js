@@ -24,21 +24,38 @@ function replayControls(replay) {
   return replay.state === "running" ? [button("Pause", pause, { kind: "main", key: "pause" }), button("Rate …", rate, { key: "rate" }), cancel] : [];
 }
 
+/** Outcomes after which the users have what was replayed. */
+const GOOD = ["delivered", "recorded", "fanned-out", "already-recorded", "already-delivered"];
+
+/** Whether a replay has ended, and each of its items has reached its users. */
+function isGood(replay) {
+  return replay.state === "done" && replay.reach?.users !== 0 && Object.keys(replay.outcomes).every((name) => GOOD.includes(name));
+}
+
+/** Returns links to the only item of a replay, and to what its user has now. */
+function replayedLetter(letter) {
+  const explain = letter.app && letter.user && letter.eventId
+    ? link(`#/explain?${new URLSearchParams({ app: letter.app, user: letter.user, event: letter.eventId })}`, ["What ", el("bdi", {}, letter.user), " has now"], { class: "button small" }) : null;
+  return el("p", { class: "acts" }, link(`#/letter/${encodeURIComponent(letter.id)}`, "The item", { class: "button small" }), explain);
+}
+
 function replayShown(replay) {
   const settled = Object.values(replay.outcomes).reduce((sum, one) => sum + one, 0);
   const failed = BAD.map((name) => replay.outcomes[name] ?? 0).reduce((sum, one) => sum + one, 0);
   const share = replay.items > 0 ? settled / replay.items : 1;
   const seconds = (Date.now() - Date.parse(replay.startedAt)) / 1_000;
-  const left = replay.state === "running" && settled >= 20 && seconds > 2 ? (seconds / settled) * (replay.items - settled) : null;
+  const pace = replay.rate ? 1 / replay.rate : settled >= 20 && seconds > 2 ? seconds / settled : null;
+  const left = replay.state === "running" && pace !== null ? pace * (replay.items - settled) : null;
   const words = `${grouped(settled)} of ${of(replay.items, "item")} settled`;
   return [
     el("p", { class: "crumbs" }, link("#/replays", "Replays")),
-    el("div", { class: "headline" }, el("h2", {}, `Replay ${replay.replay}`), tag(replay.state, stateKind(replay.state)),
+    el("div", { class: "headline" }, el("h2", {}, `Replay ${replay.replay}`), tag(replay.state, isGood(replay) ? "good" : replay.state === "done" ? "" : stateKind(replay.state)),
       replay.pauseReason && replay.state === "paused" ? tag(replay.pauseReason, "warn") : null),
     el("p", { class: "lead" }, `By ${replay.by}, begun `, ago(replay.startedAt), `: ${replay.because}`),
     progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
-    el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
+    el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", replay.reach ? `, fanned out ${replay.reach.words}` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
       left === null ? "" : `, about ${span(left)} left`, replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
+    replay.letter ? replayedLetter(replay.letter) : null,
     el("div", { class: "acts" }, replayControls(replay)),
     el("div", { class: "two" },
       card("Outcomes", null, table(["outcome", "#items"], [
@@ -47,7 +64,7 @@ function replayShown(replay) {
       ].map(([name, count]) => [tag(name, BAD.includes(name) ? "bad" : ["waiting", "under way"].includes(name) ? "busy" : name === "delivered" ? "good" : ""), grouped(count)]), { label: "outcomes" })),
       card("How", null, facts([["Rate", replay.rate ? `${grouped(replay.rate)}/s` : "as fast as it goes"], ["Ramp", replay.ramp ? "yes" : "no"],
         ["Pauses at", `${replay.pauseAt} % failed`], ["Ended", replay.finishedAt && clock(replay.finishedAt)],
-        ["Filter", Object.entries(replay.filter).map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ") || "all open items"]]))),
+        ["Filter", filterShown(replay.filter, "all open items")]]))),
     replay.failures.length === 0 ? null : card("What failed last", null, table(["item", "outcome", "reason", "error", "when"], replay.failures.map((one) =>
       [link(`#/letter/${encodeURIComponent(one.id)}`, one.id.slice(0, 12)), one.outcome, one.reason, one.error, ago(one.at)]), { label: "failures" })),
   ];
@@ -55,13 +72,18 @@ function replayShown(replay) {
 
 const replaysView = {
   title: "Replays",
-  load: (params, number) => client.ask("replays", {}, number ? [number] : []),
+  async load(params, number) {
+    const found = await client.ask("replays", {}, number ? [number] : []);
+    const { items } = found.filter ?? {};
+    if (items?.length !== 1) return found;
+    return { ...found, letter: await client.ask("letter", {}, items).catch(() => null) };
+  },
   /** A running replay is polled every second. */
   pace: (found) => (found.replays ? 5 : found.finishedAt ? 30 : 1),
   show(found) {
     if (!found.replays) return replayShown(found);
     if (found.replays.length === 0) return [nothing("replays", "No replays yet", "Start a replay from dead letters; it runs in the background.")];
-    return [table(["replay", "state", "begun", "by", "#items", "because"], found.replays.map((one) => [
-      link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(one.state, stateKind(one.state)), ago(one.startedAt), one.by, grouped(one.items), one.because]), { label: "replays" })];
+    return [table(["replay", "state", "begun", "by", "#items", "#settled", "because"], found.replays.map((one) => [
+      link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(one.state, stateKind(one.state)), ago(one.startedAt), one.by, grouped(one.items), grouped(one.settled), one.because]), { label: "replays" })];
   },
 };

@@ -4,6 +4,12 @@ const VIEWS = {
   status: statusView, providers: providersView, charts: chartsView, desk: deskView, letters: lettersView, letter: letterView, replays: replaysView,
   fanouts: fanoutsView, holds: holdsView, explain: explainView, person: personView, audit: auditView,
 };
+/** The page for an address without a view. */
+const missingView = {
+  title: "Unknown page",
+  load: async () => null,
+  show: () => [nothing("search", "Unknown page", "The address names no page of the console. The menu lists all pages.")],
+};
 const PLACES = [
   ["status", "Status", "s"], ["providers", "Providers", "v"], ["desk", "Dead letters", "d"], ["replays", "Replays", "r"], ["fanouts", "Fan-outs", "f"], ["holds", "Holds", "h"],
   ["person", "User", "p"], ["explain", "Explain", "e"], ["charts", "Charts", "c"], ["audit", "Audit", "a"],
@@ -34,7 +40,7 @@ function address() {
   try {
     subject = decodeURIComponent(rest.join("/"));
   } catch {}
-  return { name: Object.hasOwn(VIEWS, name) ? name : "status", subject, params: new URLSearchParams(query ?? "") };
+  return { name: name === "" ? "status" : name, subject, params: new URLSearchParams(query ?? "") };
 }
 
 function frame() {
@@ -52,12 +58,33 @@ function frame() {
   return { main, menu };
 }
 
+/** The pause of a hidden tab whose title shows a count, in seconds. */
+const HIDDEN_PAUSE = 60;
+
+/** Calls `look` when the tab is visible again, or after a pause if there is one. */
+function rest(look, pause) {
+  const again = () => {
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", again);
+    look();
+  };
+  const timer = pause === null ? null : setTimeout(again, pause * 1_000);
+  document.addEventListener("visibilitychange", again);
+}
+
+/** Returns the message of a failed load: first what it means, then the server's words. */
+function faultShown({ status, code, message }) {
+  if (status !== 503 || code !== "unavailable") return el("span", {}, linked(capital(message)));
+  return el("div", {}, el("p", {}, "The database does not answer. The data shown may be old."),
+    el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, message)));
+}
+
 /** Opens the view that the address names, and refreshes it while it is open and visible. */
 async function open() {
   const here = ++visit;
   const { name, subject, params } = address();
-  const view = VIEWS[name];
-  const title = subject && !["letter", "person"].includes(name) ? `${view.title} ${subject}` : view.title;
+  const view = Object.hasOwn(VIEWS, name) ? VIEWS[name] : missingView;
+  const title = subject && view !== missingView && !["letter", "person"].includes(name) ? `${view.title} ${subject}` : view.title;
   document.title = `${title} · Bellhop`;
   for (const item of screen.menu.children) {
     if (item.dataset.place === (HOMES[name] ?? name)) {
@@ -72,7 +99,9 @@ async function open() {
   body.append(el("div", { class: "loading" }, el("i"), el("i"), el("i")));
   scrollTo(0, 0);
   // The focused element is gone, so the focus moves to the new page.
-  if (document.activeElement === document.body) screen.main.focus({ preventScroll: true });
+  const first = screen.main.querySelector("[data-first]");
+  if (first) first.focus({ preventScroll: true });
+  else if (document.activeElement === document.body) screen.main.focus({ preventScroll: true });
   view.opened?.();
   let before = null;
   let last = null;
@@ -107,10 +136,12 @@ async function open() {
         if (mark !== before) fill(body, view.show(found, params));
         before = mark;
       }
+      const count = view.count?.(found) ?? 0;
+      document.title = `${count > 0 ? `(${count}) ` : ""}${title} · Bellhop`;
     } catch (refused) {
       if (here !== visit || !client.session) return;
       fault.hidden = false;
-      fill(fault, icon("bad"), el("span", {}, refused.message));
+      fill(fault, icon("bad"), faultShown(refused));
       if (before === null) fill(body, nothing("bad", "Not available", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
       else body.classList.add("stale");
       pause = Math.max(pause, 3);
@@ -118,7 +149,7 @@ async function open() {
       isLooking = false;
     }
     body.ariaBusy = "false";
-    if (pause > 0) timer = setTimeout(() => (document.hidden ? document.addEventListener("visibilitychange", look, { once: true }) : look()), pause * 1_000);
+    if (pause > 0) timer = setTimeout(() => (document.hidden ? rest(look, view.count ? HIDDEN_PAUSE : null) : look()), pause * 1_000);
   };
   redraw = () => last !== null && here === visit && fill(body, view.show(last, params));
   refreshSoon = (done) => {
@@ -182,6 +213,8 @@ const KEYS = {
 
 function typed(event) {
   const isWriting = event.target.matches?.("input:not([type=checkbox]), textarea, select");
+  // Without a field's focus, letters are shortcuts again.
+  if (isWriting && event.key === "Escape" && !document.querySelector("dialog[open]")) event.target.blur();
   if (!client.session || isWriting || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const place = isGoing && PLACES.find(([, , key]) => key === event.key);
   isGoing = event.key === "g" && !isGoing;

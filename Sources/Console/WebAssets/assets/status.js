@@ -30,7 +30,7 @@ function figuresShown(status) {
   return el("div", { class: "figures" },
     figure(crew, crew === 1 ? "worker" : "workers", null, crew === 0 ? "bad" : ""),
     figure(status.database.reached ? ready : null, "wait in lanes"),
-    figure(owed?.owed ?? null, "deliveries owed", null, owed?.overdue > 0 ? "warn" : ""),
+    figure(owed?.owed ?? null, "not yet delivered", null, owed?.overdue > 0 ? "warn" : ""),
     figure(status.deadLetters?.open ?? null, "dead letters open", "#/desk", status.deadLetters?.open > 0 ? "bad" : ""),
     figure(status.fanouts ? status.fanouts.running + status.fanouts.paused : null, "fan-outs", "#/fanouts", status.fanouts?.paused > 0 ? "warn" : ""),
     figure(status.holds?.length ?? null, "holds", "#/holds", status.holds?.length > 0 ? "warn" : ""));
@@ -49,8 +49,8 @@ function lanesShown(status) {
 function owedShown(status) {
   const groups = status.deliveries?.groups ?? [];
   if (groups.length === 0) return null;
-  return card("Deliveries owed", null, table(["state", "reason", "#count", "first due"], groups.map((group) =>
-    [tag(group.state, stateKind(group.state)), group.reason ?? "–", grouped(group.count), ago(group.oldestDueAt)]), { label: "deliveries owed" }));
+  return card("Not yet delivered", null, table(["state", "reason", "#count", "first due"], groups.map((group) =>
+    [tag(group.state, stateKind(group.state)), group.reason ?? "–", grouped(group.count), ago(group.oldestDueAt)]), { label: "not yet delivered" }));
 }
 
 function backlogsShown(status) {
@@ -87,6 +87,8 @@ function sightShown(status) {
 
 const statusView = {
   title: "Status",
+  /** The number in the title of the tab, which shows problems of a hidden tab, too. */
+  count: (status) => status.problems.length,
   every: 5,
   load: () => client.ask("status"),
   show(status) {
