@@ -32,11 +32,49 @@ function isGood(replay) {
   return replay.state === "done" && replay.reach?.users !== 0 && Object.keys(replay.outcomes).every((name) => GOOD.includes(name));
 }
 
-/** Returns links to the only item of a replay, and to what its user has now. */
-function replayedLetter(letter) {
-  const explain = letter.app && letter.user && letter.eventId
-    ? link(`#/explain?${new URLSearchParams({ app: letter.app, user: letter.user, event: letter.eventId })}`, ["What ", el("bdi", {}, letter.user), " has now"], { class: "button small" }) : null;
-  return el("p", { class: "acts" }, link(`#/letter/${encodeURIComponent(letter.id)}`, "The item", { class: "button small" }), explain);
+/** Returns the parts of an address that explain a dead letter; `null` if it does not name a user and an event. */
+function explained({ app, user, eventId, notificationId }) {
+  if (!app || !user || !(eventId || notificationId)) return null;
+  return notificationId ? { app, user, notification: notificationId } : { app, user, event: eventId };
+}
+
+/** Returns the words for what a user has of an event: in the app, and of each delivery. */
+function possession({ answer, notification, deliveries }) {
+  if (!notification) return `: ${answer[0]}`;
+  const { recordedAt, readAt, supersededBy } = notification;
+  const place = ({ channel, platform, provider }) => (channel === "email" ? "E-mail" : platform ? `Push to ${platform} through ${provider}` : "Push");
+  return [
+    ` has it in the app since ${clock(recordedAt)}, ${readAt ? `read at ${clock(readAt)}` : "not read"}.`,
+    supersededBy ? `${supersededBy} has taken its place.` : "",
+    deliveries.length === 0 ? "No push or e-mail was planned." : "",
+    ...deliveries.map((one) => `${place(one)}: ${one.words}.`),
+  ].filter(Boolean).join(" ");
+}
+
+/**
+ * Returns what the user of a replayed item has now, or `null` if Bellhop has no record of it.
+ *
+ * It is without the instant of the request, so that an unchanged page is not drawn again.
+ */
+async function whatUserHas(letter) {
+  const about = explained(letter);
+  if (!about || !client.isOperator) return null;
+  const { notification, ...event } = about;
+  const found = await client.ask("explain", event, notification ? [notification] : []).catch(() => null);
+  if (!found?.found) return null;
+  return { words: possession(found), isOpen: found.deliveries.some(({ state }) => ["pending", "sending"].includes(state)) };
+}
+
+/** Returns what the user of the only item of a replay has now, with links to the item and to the details. */
+function replayedLetter(letter, userHas) {
+  const about = explained(letter);
+  const address = about && (client.isOperator ? `#/explain?${new URLSearchParams(about)}` : personAddress(about.app, about.user));
+  const user = () => el("bdi", {}, letter.user);
+  return [
+    userHas ? el("p", { class: "has-now" }, el("b", {}, user()), linked(userHas.words)) : null,
+    el("p", { class: "acts" }, link(`#/letter/${encodeURIComponent(letter.id)}`, "The item", { class: "button small" }),
+      address ? link(address, el("span", {}, "What ", user(), " has now"), { class: "button small" }) : null),
+  ];
 }
 
 function replayShown(replay) {
@@ -55,7 +93,7 @@ function replayShown(replay) {
     progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
     el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", replay.reach ? `, fanned out ${replay.reach.words}` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
       left === null ? "" : `, about ${span(left)} left`, replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
-    replay.letter ? replayedLetter(replay.letter) : null,
+    replay.letter ? replayedLetter(replay.letter, replay.userHas) : null,
     el("div", { class: "acts" }, replayControls(replay)),
     el("div", { class: "two" },
       card("Outcomes", null, table(["outcome", "#items"], [
@@ -76,10 +114,11 @@ const replaysView = {
     const found = await client.ask("replays", {}, number ? [number] : []);
     const { items } = found.filter ?? {};
     if (items?.length !== 1) return found;
-    return { ...found, letter: await client.ask("letter", {}, items).catch(() => null) };
+    const letter = await client.ask("letter", {}, items).catch(() => null);
+    return { ...found, letter, userHas: letter && found.finishedAt ? await whatUserHas(letter) : null };
   },
   /** A running replay is polled every second. */
-  pace: (found) => (found.replays ? 5 : found.finishedAt ? 30 : 1),
+  pace: (found) => (found.replays || found.userHas?.isOpen ? 5 : found.finishedAt ? 30 : 1),
   show(found) {
     if (!found.replays) return replayShown(found);
     if (found.replays.length === 0) return [nothing("replays", "No replays yet", "Start a replay from dead letters; it runs in the background.")];

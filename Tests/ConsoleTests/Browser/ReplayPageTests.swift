@@ -1,0 +1,78 @@
+import BellhopJSON
+import IntegrationSupport
+import Postgres
+import Store
+import TestSupport
+import Testing
+
+@testable import Console
+
+extension ConsoleBrowserTests {
+    @Suite("The page of one replay")
+    struct ReplayPageTests {
+        @Test("the replay of one push tells an operator what its user has now, and leads a viewer to the user's page")
+        func userHas() async throws {
+            let key = try DeadLetterSamples.key(user: "ada")
+            let letter = DeadLetterSamples.delivery(key)
+            try await ConsoleStage.with([letter]) { stage in
+                let servers = stage.console.servers
+                let id = Parameter.text(key.notification.notification.text)
+                let notification = """
+                    INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                    VALUES ('drop', 'ada', $1, 'e1', '', 'system', 't', 'b', 'normal')
+                    """
+                _ = try await servers.owner.run(Statement(notification), [id])
+                let push = """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, attempts)
+                    VALUES ('drop', 'ada', $1, 'push', '\(key.target)', 'failed', 'attempts-exhausted', 2)
+                    """
+                _ = try await servers.owner.run(Statement(push), [id])
+                let person = try await stage.console.signIn()
+                let items = JSONObject([("items", [.string(letter.deadID)])])
+                _ = try await stage.console.act("replay", items, as: person)
+
+                try await stage.signIn(at: "#/replays/1")
+                try await stage.until("$$('#main a').some((one) => one.textContent === 'What ada has now')")
+                let early = try await stage.ask("$('.has-now') === null")
+                #expect(early == true, "nothing is said before the outcome")
+                _ = try await servers.owner.run("UPDATE deliveries SET state = 'delivered', reason = NULL", [])
+                let settled = "UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = 'delivered'"
+                _ = try await servers.owner.run(Statement(settled), [])
+                _ = try await servers.owner.run("UPDATE replays SET state = 'done', finished_at = now()", [])
+                let words = "/^ada has it in the app since [-0-9: ]+ UTC, not read\\. Push: delivered; 2 attempts\\.$/"
+                try await stage.until("\(words).test($('.has-now')?.textContent)", "it is said")
+                try await stage.until("$('.headline .tag.good')?.textContent === 'done'")
+
+                try await stage.browser.go(to: "about:blank")
+                try await stage.browser.tell("Network.clearBrowserCookies")
+                try await stage.signIn(.viewer, at: "#/replays/1")
+                let address = "#/person/drop/ada"
+                try await stage.until("$$('#main a').some((one) => one.getAttribute('href') === '\(address)')")
+                let hidden = try await stage.ask("$('.has-now') === null")
+                #expect(hidden == true, "viewers have no explanations")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("the replay of one event that failed again names its dead letter as the state of its user")
+        func failedAgain() async throws {
+            var letter = DeadLetterSamples.rejected("l1", user: "ada")
+            letter.cause.eventID = "e1"
+            try await ConsoleStage.with([letter]) { stage in
+                let servers = stage.console.servers
+                let person = try await stage.console.signIn()
+                let items = JSONObject([("items", ["l1"])])
+                _ = try await stage.console.act("replay", items, as: person)
+                let settled = "UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = 'failed'"
+                _ = try await servers.owner.run(Statement(settled), [])
+                _ = try await servers.owner.run("UPDATE dead_letters SET state = 'open'", [])
+                _ = try await servers.owner.run("UPDATE replays SET state = 'done', finished_at = now()", [])
+                try await stage.signIn(at: "#/replays/1")
+                let words = "ada: It is in the dead letters: intake, malformed-json: expected a value"
+                try await stage.until("$('.has-now')?.textContent.startsWith('\(words)')")
+                try await stage.until("$('.headline .tag')?.className === 'tag '", "it is not green")
+                try await stage.expectQuiet()
+            }
+        }
+    }
+}
