@@ -31,8 +31,8 @@ const auditView = {
   show({ acts: entries }) {
     if (entries.length === 0) return [nothing("audit", "No actions yet", "Each act is kept here with who did it, and why.")];
     return [table(["#number", "when", "who", "act", "#items", "about", "because", "more"], entries.map((entry) => [
-      String(entry.number), ago(entry.at), entry.by, el("b", {}, entry.act), grouped(entry.items), filterShown(entry.filter), entry.because,
-      entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`)
+      String(entry.number), ago(entry.at), entry.by, el("b", { class: "kept" }, entry.act), grouped(entry.items), filterShown(entry.filter), entry.because,
+      entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`, { class: "kept" })
         : client.isOperator && UNDONE.includes(entry.act) ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : ""]), { label: "audit", kind: "cards" })];
   },
 };

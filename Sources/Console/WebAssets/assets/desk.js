@@ -68,7 +68,7 @@ function groupShown(group, params) {
   const places = compositionWords(group);
   const place = [group.stage, group.provider, ...places].filter(Boolean);
   const what = { name: `${grouped(group.items)} × ${group.reason}`, details: [
-    `${places.join(", ")}. The latest: ${group.latestError}. First `, ago(group.firstSeenAt), ", last ", ago(group.lastSeenAt), "."] };
+    `${places.join(", ")}. The latest: ${ended(group.latestError)} First `, ago(group.firstSeenAt), ", last ", ago(group.lastSeenAt), "."] };
   return el("li", { class: "group" },
     el("div", { class: "group-words" },
       el("h2", {}, link(deskAddress("letters", filter), group.reason, { "data-row": "" }), el("span", { class: "muted" }, place.join(" · "))),

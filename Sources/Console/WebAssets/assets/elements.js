@@ -101,6 +101,11 @@ function table(headings, rows, attributes = {}) {
     el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
 }
 
+/** Returns a provider's word such as `DeviceNotRegistered`, which may be broken between its parts. */
+function breakable(word) {
+  return word.split(/(?<=[a-z])(?=[A-Z])/).flatMap((part, place) => [place > 0 ? el("wbr") : null, part]);
+}
+
 /** Creates a button that copies a text. */
 function copyButton(text, what) {
   const copy = async () => {

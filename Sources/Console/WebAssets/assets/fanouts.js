@@ -62,14 +62,14 @@ function fanoutDetail(one) {
   return [
     el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs")),
     el("div", { class: "headline" }, el("h2", {}, `${one.app} · ${one.type}`), fanoutTags(one), el("code", {}, one.event)),
-    progressBar(fanoutShare(one), fanoutWords(one), one.stalled ? "bad" : ""),
+    progressBar(fanoutShare(one), fanoutWords(one), one.stalled ? "bad" : one.state === "paused" ? "warn" : ""),
     el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), one.usersPerSecond ? `, ${short(one.usersPerSecond)} per second` : "", one.secondsLeft ? `, about ${span(one.secondsLeft)} left` : ""),
-    one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: "problem" }, icon("bad"), el("span", {}, words)))) : null,
+    one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: `problem ${one.stalled ? "" : "degraded"}` }, icon("bad"), el("span", {}, words)))) : null,
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["Everyone", one.everyoneWords && `${capital(one.everyoneWords)}.`],
         ["New notifications", `${grouped(one.recorded)}${one.finishedAt ? "" : ", on complete pages"}`],
-        ["Deliveries", `${resultWords(one.results)}${one.finishedAt ? "" : "; with the pages in progress"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Deliveries", `${resultWords(one.results)}${one.finishedAt ? "" : ", pages in progress included"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages in progress", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),

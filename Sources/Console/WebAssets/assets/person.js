@@ -8,7 +8,7 @@ function personAddress(app, user) {
 function personForm(subject) {
   const [app = "", user = ""] = personParts(subject);
   const input = (name, hint, value) => el("input", { name, value, placeholder: hint, required: true, spellcheck: "false", autocapitalize: "off" });
-  const form = el("form", { class: "filter explain" }, field("App", input("app", "drop", app)), field("User", input("user", "ada", user)),
+  const form = el("form", { class: "filter person" }, field("App", input("app", "drop", app)), field("User", input("user", "ada", user)),
     el("button", { type: "submit", class: "button main" }, "Show"));
   form.querySelector("[name=app]").dataset.search = "";
   if (app === "") form.querySelector("[name=app]").dataset.first = "";
@@ -67,7 +67,7 @@ const personView = {
     if (found === null) return [nothing("explain", "A user", "Name the app and the user. The page shows devices, settings and the latest notifications.")];
     if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, notification or dead letter.`)];
     return [
-      found.holds.length > 0 ? el("ul", { class: "problems" }, found.holds.map((hold) => el("li", { class: "problem" }, icon("holds"),
+      found.holds.length > 0 ? el("ul", { class: "problems" }, found.holds.map((hold) => el("li", { class: "problem on-purpose" }, icon("holds"),
         el("span", {}, `${[found.app, hold.type && `type ${hold.type}`, hold.provider && `through ${hold.provider}`].filter(Boolean).join(", ")} is held: ${hold.because}`),
         link("#/holds", "Open", { class: "button small" })))) : null,
       el("div", { class: "two" }, settingsShown(found), devicesShown(found.settings.devices)),

@@ -8,7 +8,7 @@ const OUTLET_STATES = {
 function outletState(one) {
   const [words, kind] = OUTLET_STATES[one.state] ?? [one.state, ""];
   return [tag(one.breaker ? `${words}: ${one.breaker}` : words, kind),
-    one.holds.map((hold) => [" ", link("#/holds", `hold ${hold}`, { "data-key": `${one.app}-${one.provider}-${hold}` })])];
+    one.holds.map((hold) => [" ", link("#/holds", `hold ${hold}`, { class: "kept", "data-key": `${one.app}-${one.provider}-${hold}` })])];
 }
 
 function bringForward(one) {
@@ -36,9 +36,9 @@ const providersView = {
     const time = (milliseconds) => (milliseconds === null ? "–" : UNITS.ms(milliseconds));
     return [
       el("p", { class: "lead" }, "Rates and durations are those of the last minute or two, of all workers together."),
-      table(["app", "provider", "state", "#accepted/min", "#rejected/min", "#p50", "#p95", "last accepted", "last rejected", "waiting retries"], providers.map((one) => [
+      table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting retries"], providers.map((one) => [
         one.app, one.provider, outletState(one), grouped(one.acceptedPerMinute), grouped(one.rejectedPerMinute), time(one.medianMilliseconds), time(one.p95Milliseconds),
-        ago(one.lastAcceptedAt), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? `, ${one.lastRejection}` : ""] : "–", waitingRetries(one)]), { label: "providers" }),
+        ago(one.lastAcceptedAt), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : "–", waitingRetries(one)]), { label: "providers", kind: "cards dense" }),
     ];
   },
 };

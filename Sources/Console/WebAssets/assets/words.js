@@ -53,6 +53,11 @@ function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** Returns the text as a sentence: with a full stop, unless it has an end already. */
+function ended(text) {
+  return /[.?!]$/.test(text) ? text : `${text}.`;
+}
+
 /** Returns the colour of a state. */
 function stateKind(state) {
   if (["open", "failed", "stalled", "cancelled"].includes(state)) return state === "cancelled" ? "" : "bad";
