@@ -7,12 +7,15 @@ bellhop=$checkout/.build/release/bellhop
 build_bellhop() {
     local started words=(swift build --package-path "$checkout" "${release_flags[@]}" --product bellhop)
     started=$(now)
-    say build "bellhop, release (the first time takes some minutes)"
     if [[ -t 1 ]]; then
+        say build "bellhop, release (the first time takes some minutes)"
         "${words[@]}" || die "building failed; see the lines above"
-    elif ! "${words[@]}" >"$data/log/build.log" 2>&1; then
-        show_log build
-        die "building failed; see the lines above"
+    else
+        say build "bellhop, release (the first time takes some minutes; progress in $data/log/build.log)"
+        if ! "${words[@]}" >"$data/log/build.log" 2>&1; then
+            show_log build
+            die "building failed; see the lines above"
+        fi
     fi
     say build "done in $(seconds_since "$started")"
 }

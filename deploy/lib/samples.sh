@@ -9,6 +9,8 @@ samples=$checkout/deploy/samples
 # venue's followers four, and the announcement to everyone in the club two. daily has only a reminder.
 sample_apps=(drop safe venues padel)
 sample_notifications=18
+# Whether the users of the samples exist: set by publish_samples.
+have_samples=
 
 publish_samples() {
     local before started
@@ -16,6 +18,7 @@ publish_samples() {
         say samples "none published, since you use your own providers or catalogues"
         return
     fi
+    have_samples=yes
     started=$(now)
     before=$(sample_query "$count_notifications")
     ((before > 0)) || publish_people

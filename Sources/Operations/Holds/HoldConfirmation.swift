@@ -18,10 +18,12 @@ package struct HoldConfirmation: Sendable, Equatable {
         }
         switch confirmed {
         case 0: return "No worker runs; one that starts observes it from the first send."
-        case 1: return "The only worker observes it; no further send begins."
-        default: return "All \(confirmed) workers observe it; no further send begins."
+        case 1: return "The only worker observes it; no further send begins. \(Self.inProgress)"
+        default: return "All \(confirmed) workers observe it; no further send begins. \(Self.inProgress)"
         }
     }
+
+    private static let inProgress = "Requests in progress still go out."
 
     package var json: JSONValue {
         .members([

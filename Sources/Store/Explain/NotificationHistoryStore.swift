@@ -58,6 +58,9 @@ private struct NotificationHistoryReader: Sendable {
         }
     }
 
+    /// The hash that represents the user in tombstones and dead letters.
+    private var userHash: [UInt8] { IdentityHash.recipient(recipient.app, recipient.user).bytes }
+
     func read(_ connection: PostgresConnection) throws(PostgresError) -> NotificationHistory {
         let record = try record(connection)
         let event = event(record)
@@ -71,7 +74,7 @@ private struct NotificationHistoryReader: Sendable {
         let topic = record.map(\.notification.content.extras.topic) ?? kept?.topic
         let grave = try connection.run(
             NotificationHistoryStatements.erasure,
-            [.text(recipient.app.text), .bytes(IdentityHash.recipient(recipient.app, recipient.user).bytes)]
+            [.text(recipient.app.text), .bytes(userHash)]
         )
         let refused = try event.map { (event) throws(PostgresError) in try letters(of: event, connection) } ?? []
         let isNameless = record == nil && kept == nil && refused.isEmpty
@@ -150,7 +153,8 @@ private struct NotificationHistoryReader: Sendable {
         of event: EventID,
         _ connection: PostgresConnection
     ) throws(PostgresError) -> [DeadLetterSummary] {
-        try connection.run(NotificationHistoryStatements.letters, parameters(event.text)).map(DeadLetterSummary.init)
+        try connection.run(NotificationHistoryStatements.letters, parameters(event.text) + [.bytes(userHash)])
+            .map(DeadLetterSummary.init)
     }
 
     private func namelessLetters(_ connection: PostgresConnection) throws(PostgresError) -> [DeadLetterSummary] {
@@ -262,7 +266,9 @@ enum NotificationHistoryStatements {
     static let letters = Statement(
         """
         SELECT \(DeadLetterSummary.columns)
-        FROM dead_letters d WHERE app = $1 AND event_id = $3 AND (user_id IS NULL OR user_id = $2)
+        FROM dead_letters d WHERE app = $1 AND event_id = $3 AND (user_id = $2 OR user_id IS NULL AND (
+            people = '{}' OR people @> ARRAY[encode($4, 'hex') COLLATE "C"]
+        ))
         ORDER BY first_failed_at, filed_at, dead_id LIMIT 20
         """,
         effect: .reads

@@ -4,11 +4,11 @@ import Foundation
 import IntegrationSupport
 import Postgres
 import ServiceRuntime
-import Store
 import TestSupport
 import Testing
 
 @testable import Commands
+@testable import Store
 
 @Suite(
     "bellhop explain for events without a notification",
@@ -371,6 +371,15 @@ struct ExplainEventTests {
         try await ask(after: Self.letter(user: "'bo'")) { answer, _ in #expect(answer.code == .answerIsNo) }
         try await ask(after: Self.letter(user: "'ada'") + Self.letter(user: "NULL")) { answer, text in
             #expect(text.contains("(the last of 2)"), "\(answer.output)")
+        }
+        // The message names several users, of which only hashes are stored.
+        let app = try #require(AppID(validating: "drop"))
+        for (named, code) in [("ada", ExitCode.done), ("bo", .answerIsNo)] {
+            let hash = IdentityHash.recipient(app, try #require(UserID(validating: named)))
+            let people = "UPDATE dead_letters SET people = ARRAY['\(hash.hex)', 'another']"
+            try await ask(after: Self.letter(user: "NULL") + people) { answer, _ in
+                #expect(answer.code == code, "\(answer.output)")
+            }
         }
     }
 
