@@ -118,8 +118,12 @@ package struct HoldOperations: Sendable {
     ) async throws -> HoldDiscarded {
         var selection = discard.selection
         selection.recordedBy = selection.event == nil ? agreement.asOf : nil
-        let limit = selection.event == nil ? agreement.count : max(2 * agreement.count, ActQuestion.many)
-        let result = try await store.discard(selection, agreed: limit, by: `operator`)
+        let result = try await store.discard(
+            selection,
+            agreed: agreement.count,
+            atMost: selection.event == nil ? nil : max(2 * agreement.count, ActQuestion.many),
+            by: `operator`
+        )
         guard result.isHeld else {
             throw OperationError(
                 .tryAgain,

@@ -78,8 +78,8 @@ extension HoldAdmin {
         return try rows.compactMap { (rows, row) throws(PostgresError) in EventID(validating: try rows.text(row, 0)) }
     }
 
-    /// Discards held deliveries, at most as many as agreed, while the hold is in effect, and with an event also its
-    /// deferred deliveries.
+    /// Discards held deliveries while the hold is in effect, at most as many as agreed or `most`, and with an event also
+    /// its deferred deliveries.
     ///
     /// The notifications stay in the inbox. Deliveries are discarded in steps of a thousand, so that no worker waits
     /// long. A delivery that a worker moves between backlogs is in none for a moment. The search is therefore repeated
@@ -90,18 +90,20 @@ extension HoldAdmin {
     package func discard(
         _ selection: HoldSelection,
         agreed: Int,
+        atMost most: Int? = nil,
         by operator: ActingOperator,
         pausing pause: Duration = .milliseconds(500)
     ) async throws(PostgresError) -> DiscardResult {
         let act = try await pool.run(Self.addAudit, audited(selection, agreed, `operator`))
         guard !act.isEmpty else { return DiscardResult(done: 0, left: 0, isHeld: false) }
+        let limit = most ?? agreed
         // Deferred deliveries first: one that becomes due meanwhile reaches the backlog, which is searched afterwards.
-        var (done, idleLooks) = (try await discardDeferred(selection, atMost: agreed), 0)
-        for _ in 0..<Self.mostLooks where done < agreed && idleLooks < Self.calmLooks {
-            let found = try await sweep(selection, atMost: agreed - done)
+        var (done, idleLooks) = (try await discardDeferred(selection, atMost: limit), 0)
+        for _ in 0..<Self.mostLooks where done < limit && idleLooks < Self.calmLooks {
+            let found = try await sweep(selection, atMost: limit - done)
             done += found
             idleLooks = found == 0 ? idleLooks + 1 : 0
-            if done < agreed { try? await Task.sleep(for: pause) }
+            if done < limit { try? await Task.sleep(for: pause) }
         }
         let end: [Parameter] = [
             .text(`operator`.name), .integer(selection.hold), .integer(try act.integer(0, 0)), .integer(Int64(done)),

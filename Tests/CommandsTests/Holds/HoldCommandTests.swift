@@ -218,6 +218,8 @@ struct HoldCommandTests {
             #expect(done.output.contains("Discarded 2 deliveries; hold 1 stays active."), "\(done.complaints)")
             #expect(done.output.contains("No delivery of this event is left."))
             #expect(done.output.contains("bellhop hold release 1."))
+            let audited = try await servers.column("SELECT act || ' ' || items FROM audit ORDER BY number DESC LIMIT 2")
+            #expect(audited == ["hold-discarded 2", "hold-discard 2"])
         }
     }
 }
