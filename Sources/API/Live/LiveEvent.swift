@@ -69,6 +69,8 @@ struct LiveEventBuilder {
     let items: [NotificationID: InboxItem]
     let exits: [NotificationID: RemovedReason]
     let catalog: Catalog
+    /// The user's language, if the buttons of notifications need it.
+    let language: LanguageTag?
 
     /// Returns the events for clients that have the previous state.
     ///
@@ -151,7 +153,8 @@ struct LiveEventBuilder {
 
     private func arrivals(_ ids: [NotificationID]) -> [LiveEvent] {
         ids.indices.compactMap { place in
-            guard let item = items[ids[place]], case .object(let object) = item.json(catalog) else { return nil }
+            guard let item = items[ids[place]], case .object(let object) = item.json(catalog, in: language)
+            else { return nil }
             let known = after.before(ids[(place + 1)...])
             return LiveEvent(.notification, object.with("unreadCount", .number(known.unread)), known: known)
         }

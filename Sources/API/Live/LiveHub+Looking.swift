@@ -177,7 +177,9 @@ extension LiveHub {
         }
         let items = try await here.users.items(Array(wanted), of: reader)
         let exits = try await here.users.exits(of: difference?.gone ?? [], of: reader)
-        let news = LiveEventBuilder(after: glimpse, items: items, exits: exits, catalog: catalog)
+        let needsLanguage = catalog.hasActions && !items.isEmpty
+        let language = needsLanguage ? try await here.users.settings(of: reader).locale : nil
+        let news = LiveEventBuilder(after: glimpse, items: items, exits: exits, catalog: catalog, language: language)
         let events = difference.flatMap { difference in before.map { news.events(of: difference, since: $0) } } ?? []
         let joins = asking.joins.mapValues { news.events(since: $0.cursor) }
         let slow = streams.withLock { streams in

@@ -4,8 +4,8 @@ import HTTPServer
 import Store
 
 extension InboxItem {
-    /// Returns the item in the clients' form, with the appearance of its type.
-    func json(_ catalog: Catalog) -> JSONValue {
+    /// Returns the item in the clients' form, with the appearance of its type, and its buttons in a language.
+    func json(_ catalog: Catalog, in language: LanguageTag?) -> JSONValue {
         let look = catalog[type]
         let what: JSONObject = [
             "id": .string(id.text), "type": .string(type.text), "title": .string(title), "body": .string(body),
@@ -23,7 +23,22 @@ extension InboxItem {
             "snoozedUntil": .optional(snoozedUntil?.inMilliseconds),
             "icon": .optional(look?.icon), "color": .optional(look?.color), "background": .optional(look?.background),
         ]
-        return .object(JSONObject((what.members + pushed.members + state.members).map { ($0.key, $0.value) }))
+        var object = JSONObject((what.members + pushed.members + state.members).map { ($0.key, $0.value) })
+        object["actions"] = actions(catalog, language)
+        return .object(object)
+    }
+
+    /// Returns the buttons; `nil` if there are none.
+    private func actions(_ catalog: Catalog, _ language: LanguageTag?) -> JSONValue? {
+        let actions = catalog.actions(
+            of: type,
+            data: data,
+            targetID: extras.targetID,
+            venueID: venueID,
+            language: language
+        )
+        guard !actions.isEmpty else { return nil }
+        return .array(actions.map { ["label": .string($0.label), "link": .object($0.link.json)] })
     }
 }
 

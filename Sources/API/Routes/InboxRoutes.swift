@@ -8,10 +8,15 @@ enum InboxRoutes {
     /// Answers `GET /api/notifications`.
     static func list(_ call: APIRequest) async throws -> HTTPResponse {
         let query = try inboxQuery(call)
-        let page = try await call.users.page(query, of: call.reader, uncounted: call.catalog.uncountedTypes)
+        let page = try await call.users.page(
+            query,
+            of: call.reader,
+            uncounted: call.catalog.uncountedTypes,
+            readsLanguage: call.catalog.hasActions
+        )
         let answer = HTTPResponse.object([
-            "data": .array(page.items.map { $0.json(call.catalog) }),
-            "pinned": .array(page.pinned.map { $0.json(call.catalog) }),
+            "data": .array(page.items.map { $0.json(call.catalog, in: page.language) }),
+            "pinned": .array(page.pinned.map { $0.json(call.catalog, in: page.language) }),
             "unreadCount": .number(page.unread),
             "next": .optional(page.next?.text),
             "lastEventId": .optional(cursor(query, page)?.text),

@@ -126,7 +126,7 @@ public final class Catalog: Sendable {
     ///
     /// A client may follow links to these schemes in addition to its own site.
     package var schemes: [String] {
-        let links = [link, digest?.link] + types.map(\.link)
+        let links = [link, digest?.link] + types.map(\.link) + types.flatMap { $0.actions.map(\.link) }
         let schemes = links.compactMap { $0?.scheme }.compactMap { template -> String? in
             guard case .words(let words)? = template.segments.first, let end = words.firstRange(of: "://") else {
                 return nil

@@ -64,6 +64,8 @@ public final class CatalogType: Sendable {
     public let apple: AppleOptions
     /// The target of a tap; `nil` if the app's own link is used.
     public let link: LinkTemplate?
+    /// The buttons of a notification in a list.
+    let actions: [ActionTemplate]
     let words: LanguageSet
 
     init(_ outline: Builder) {
@@ -91,6 +93,7 @@ public final class CatalogType: Sendable {
         android = outline.android
         apple = outline.apple
         link = outline.link
+        actions = outline.actions
         words = outline.words
     }
 
@@ -120,6 +123,7 @@ public final class CatalogType: Sendable {
         let android: AndroidOptions
         let apple: AppleOptions
         let link: LinkTemplate?
+        let actions: [ActionTemplate]
         let words: LanguageSet
     }
 

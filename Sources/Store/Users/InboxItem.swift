@@ -64,6 +64,8 @@ package struct InboxPage: Sendable {
     package let next: InboxPosition?
     /// The state of the user's settings, on a first page.
     package let settings: SettingsPrint?
+    /// The user's language, if the query asked for it.
+    package let language: LanguageTag?
 }
 
 /// A query for a part of an inbox.

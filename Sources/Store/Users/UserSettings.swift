@@ -40,6 +40,11 @@ package struct UserSettings: Hashable, Sendable {
         self.email = email
     }
 
+    /// Creates the settings from the answer for one user; ``usual`` if the user has stored none.
+    init(_ rows: Rows) throws(PostgresError) {
+        self = rows.isEmpty ? .usual : try UserSettings(rows, 0)
+    }
+
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         self.init(
             pushEnabled: try rows.boolean(row, 0),
@@ -80,8 +85,7 @@ package struct UserReminder: Sendable {
 
 extension UserStore {
     package func settings(of reader: UserKey) async throws(PostgresError) -> UserSettings {
-        let rows = try await ask(reader, [(Self.settings, Self.who(reader))])[0]
-        return rows.isEmpty ? .usual : try UserSettings(rows, 0)
+        try UserSettings(try await ask(reader, [(Self.settings, Self.who(reader))])[0])
     }
 
     /// Returns the stored document as JSON; `nil` if there is none.
@@ -150,7 +154,7 @@ extension UserStore {
     private static let optOut = Statement("SELECT opt_out_of_mail($1, $2, $3)")
 
     /// Mails are also off if the address has opted out by a link.
-    private static let settings = Statement(
+    static let settings = Statement(
         """
         SELECT r.push_enabled, r.email_enabled AND coalesce(p.email_enabled, true), r.locale, r.timezone, r.email,
             r.email_enabled

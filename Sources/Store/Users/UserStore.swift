@@ -91,11 +91,13 @@ extension UserStore {
     /// A page reads at most ``reach`` rows, even if few of them match. It may then be short or empty although a next
     /// page exists.
     ///
-    /// The number of unread notifications does not include the types in `uncounted`.
+    /// The number of unread notifications does not include the types in `uncounted`. With `readsLanguage`, the page has
+    /// the user's language.
     package func page(
         _ query: InboxQuery,
         of reader: UserKey,
-        uncounted: [EventType] = []
+        uncounted: [EventType] = [],
+        readsLanguage: Bool = false
     ) async throws(PostgresError) -> InboxPage {
         let isFirst = query.before == nil && query.state == .active
         var questions = [
@@ -106,7 +108,9 @@ extension UserStore {
             questions.append((statement: Self.pinned, parameters: []))
             questions.append((statement: Self.settingsPrint, parameters: Self.who(reader)))
         }
+        if readsLanguage { questions.append((statement: Self.settings, parameters: Self.who(reader))) }
         let answers = try await ask(reader, questions)
+        let language = readsLanguage ? try answers.last.flatMap(UserSettings.init)?.locale : nil
         var items = try answers[0].compactMap(InboxItem.init)
         let hasMore = items.count > query.limit
         items = Array(items.prefix(query.limit))
@@ -117,7 +121,8 @@ extension UserStore {
             pinned: isFirst ? try answers[2].compactMap(InboxItem.init) : [],
             unread: try answers[1].number(0, 0),
             next: next,
-            settings: isFirst ? SettingsPrint(hash: try answers[3].integer(0, 0)) : nil
+            settings: isFirst ? SettingsPrint(hash: try answers[3].integer(0, 0)) : nil,
+            language: language
         )
     }
 

@@ -30,17 +30,24 @@ struct InboxStage: Sendable {
         <script src="/bellhop-inbox.js"></script></body></html>
         """
 
-    static func with(_ body: (InboxStage) async throws -> Void) async throws {
-        try await BrowserProgram.shared.withDriver { try await with($0, body) }
+    static func with(
+        catalogs: CatalogSet? = nil,
+        _ body: (InboxStage) async throws -> Void
+    ) async throws {
+        try await BrowserProgram.shared.withDriver { try await with($0, catalogs, body) }
     }
 
-    private static func with(_ browser: WebDriver, _ body: (InboxStage) async throws -> Void) async throws {
+    private static func with(
+        _ browser: WebDriver,
+        _ catalogs: CatalogSet?,
+        _ body: (InboxStage) async throws -> Void
+    ) async throws {
         // Both apps reach phones, and drop also browsers, so that their settings pages have these sections.
         let drop = try #require(AppID(validating: "drop"))
         let padel = try #require(AppID(validating: "padel"))
         let foreign = try ForeignSite()
         let providers: [AppID: Set<PushProvider>] = [drop: [.expo, .fcm, .webpush], padel: [.apns]]
-        try await APIFixture.with(origins: [foreign.origin], providers: providers) { api in
+        try await APIFixture.with(origins: [foreign.origin], catalogs: catalogs, providers: providers) { api in
             let local = ListenAddress(host: "127.0.0.1", port: 0)
             let server = try HTTPServer.start(listen: local, limits: InboxAPI.limits) { request in
                 if request.target.segments == ["host"] {

@@ -35,6 +35,35 @@ struct InboxRouteTests {
         }
     }
 
+    @Test("an item has its type's buttons in the user's language, and no such member without any")
+    func actions() async throws {
+        let key = #"label: { nb: "QR-betalinger" },"#
+        let button =
+            #"actions: [{ label: { nb: "Se {amount}", en: "See {amount}" }, link: { web: "/a", mobile: "/b" } }],"#
+        let catalogs = try ServerFixture.shipped("drop", replacing: key, with: key + button)
+        try await APIFixture.with(catalogs: catalogs) { api in
+            try await api.notify(1)
+            try await api.notify(2, type: "qr_payment", priority: "high")
+            for (locale, label) in [("sv", "Se 1 kr"), ("en", "See 1 kr")] {
+                _ = try await api.call("PATCH", "/api/settings", #"{"locale":"\#(locale)"}"#)
+                let page = try await api.call("GET", "/api/notifications")
+                let expected: JSONValue = [["label": .string(label), "link": ["web": "/a", "mobile": "/b"]]]
+                #expect(page["data"]?.array?.map { $0["actions"] } == [expected, nil])
+                #expect(page["pinned"]?.array?.map { $0["actions"] } == [expected])
+                let other = try await api.call("GET", "/api/notifications?unread=true&types=qr_payment")
+                #expect(other["data"]?.array?.map { $0["actions"] } == [expected])
+            }
+            try await api.whileLive {
+                let reader = try await api.stream()
+                _ = try await reader.wait(for: 1)
+                let id = try await api.arrive(3, type: "qr_payment")
+                try await api.announce()
+                try await eventually { reader.arrived == [id] }
+                #expect(reader.events.last?.data["actions"]?.array?.first?["label"] == "See 1 kr")
+            }
+        }
+    }
+
     @Test("an item has all members that a list shows")
     func item() async throws {
         try await APIFixture.with { api in

@@ -26,6 +26,7 @@ struct CatalogSchemaTests {
             ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/properties/reminders", CatalogKeys.reminders),
             ("/properties/cap", CatalogKeys.cap), ("/$defs/type/properties/burst", CatalogKeys.burst),
             ("/$defs/audience/oneOf/1", CatalogKeys.audience), ("/$defs/mapping", CatalogKeys.mapping),
+            ("/$defs/type/properties/actions/items", CatalogKeys.action),
             ("/$defs/android", CatalogKeys.android),
             ("/$defs/apns", CatalogKeys.apple), ("/$defs/templates/additionalProperties", CatalogKeys.words),
         ]
@@ -66,6 +67,7 @@ struct CatalogSchemaTests {
             ("/$defs/lines/additionalProperties/maxLength", .number(JSONNumber(Int64(FieldLimits.title)))),
             ("/$defs/link/properties/web/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
             ("/$defs/route/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
+            ("/$defs/type/properties/actions/maxItems", .number(JSONNumber(Int64(ActionTemplate.most)))),
             ("/$defs/template/maxLength", .number(JSONNumber(Int64(TemplateParser.longestText)))),
             ("\(hours)/enabled/default", .bool(QuietHours.usual.enabled)),
             ("\(hours)/startHour/default", .number(JSONNumber(Int64(QuietHours.usual.startHour)))),

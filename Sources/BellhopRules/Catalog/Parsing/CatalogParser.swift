@@ -113,8 +113,9 @@ enum CatalogKeys {
         "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",
         "audience", "expiresAfter", "quietHours", "digest", "burst", "retryLimit", "sound", "deviceUrgency", "badge",
         "android", "apns",
-        "templates", "link",
+        "templates", "link", "actions",
     ]
+    static let action = ["label", "link"]
     static let link = ["web", "mobile", "scheme"]
     static let topics = ["foldCase", "venueId", "followable"]
     static let cap = ["perHour"]

@@ -53,6 +53,7 @@ struct CatalogTypeParser {
             android: scope.android(over: common.android),
             apple: scope.apple(over: common.apple),
             link: scope.link(common.gaps),
+            actions: scope.actions(common.language, common.gaps),
             words: scope.languages(common.language, common.gaps)
         )
         return stated == nil ? nil : CatalogType(outline)

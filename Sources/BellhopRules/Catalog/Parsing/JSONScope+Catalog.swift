@@ -101,7 +101,15 @@ extension JSONScope {
         let text = value(key, "a non-empty string without U+0000", required: required) { value in
             value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
         }
-        guard let text else { return nil }
+        return text.flatMap { parsed($0, key, gaps, language) }
+    }
+
+    private func parsed(
+        _ text: String,
+        _ key: String,
+        _ gaps: PlaceholderNames,
+        _ language: LanguageTag?
+    ) -> Template? {
         do {
             return try TemplateParser.template(text, gaps, language)
         } catch {
@@ -110,8 +118,29 @@ extension JSONScope {
         }
     }
 
-    func link(_ gaps: PlaceholderNames) -> LinkTemplate? {
-        guard let scope = scope("link") else { return nil }
+    /// Reads the buttons of a type's notifications.
+    func actions(_ language: LanguageTag?, _ gaps: PlaceholderNames) -> [ActionTemplate] {
+        let elements = value("actions", "a list of 1 to \(ActionTemplate.most) buttons") { value in
+            value.array.flatMap { (1...ActionTemplate.most).contains($0.count) ? $0 : nil }
+        }
+        return (elements ?? []).enumerated().compactMap { index, element in
+            reading.scope(of: element, at: place.key("actions").index(index))?.action(language, gaps)
+        }
+    }
+
+    private func action(_ language: LanguageTag?, _ gaps: PlaceholderNames) -> ActionTemplate? {
+        expectKeys(CatalogKeys.action)
+        let words = perLanguage("label", language, required: true).compactMap { tag, key, scope in
+            scope.line(key, longest: FieldLimits.title, required: true)
+                .flatMap { scope.parsed($0, key, gaps, tag) }
+                .map { LanguageSet.Text(language: tag, title: $0, body: nil, plain: nil) }
+        }
+        let link = link(gaps, required: true)
+        return link.map { ActionTemplate(label: LanguageSet(all: words), link: $0) }
+    }
+
+    func link(_ gaps: PlaceholderNames, required: Bool = false) -> LinkTemplate? {
+        guard let scope = scope("link", required: required) else { return nil }
         scope.expectKeys(CatalogKeys.link)
         let isPath: (String) -> Bool = { $0.hasPrefix("/") }
         let web = scope.route("web", "a path that begins with /", gaps, required: true, isPath)
@@ -133,11 +162,6 @@ extension JSONScope {
             report(key, expected: expected)
             return nil
         }
-        do {
-            return try TemplateParser.template(text, gaps, nil)
-        } catch {
-            report(key, error.message)
-            return nil
-        }
+        return parsed(text, key, gaps, nil)
     }
 }

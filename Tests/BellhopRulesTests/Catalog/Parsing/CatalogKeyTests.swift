@@ -22,6 +22,8 @@ struct CatalogKeyTests {
         var isBeyondSchema = false
     }
 
+    private static let button = "{label: {en: 'L'}, link: {web: '/', mobile: '/'}}"
+
     static let bad: [Wrong] = [
         Wrong(app: "oops: 1,", pointer: "/oops", part: "unknown key"),
         Wrong(app: "providers: [],", pointer: "/providers", part: "at least one"),
@@ -184,6 +186,57 @@ struct CatalogKeyTests {
             pointer: "/types/t/link/schema",
             part: "mean scheme"
         ),
+        Wrong(type: "actions: []", pointer: "/types/t/actions", part: "1 to 3 buttons"),
+        Wrong(type: "actions: {}", pointer: "/types/t/actions", part: "1 to 3 buttons"),
+        Wrong(
+            type: "actions: [\(button), \(button), \(button), \(button)]",
+            pointer: "/types/t/actions",
+            part: "1 to 3 buttons"
+        ),
+        Wrong(type: "actions: [\(button), 'x']", pointer: "/types/t/actions/1", part: "an object"),
+        Wrong(
+            type: "actions: [{label: {en: 'L'}}]",
+            pointer: "/types/t/actions/0/link",
+            part: "found no value"
+        ),
+        Wrong(
+            type: "actions: [{link: {web: '/', mobile: '/'}}]",
+            pointer: "/types/t/actions/0/label",
+            part: "found no value"
+        ),
+        Wrong(
+            type: "actions: [{label: {en: 'L'}, link: {web: 'https://a', mobile: '/'}}]",
+            pointer: "/types/t/actions/0/link/web",
+            part: "begins with /"
+        ),
+        Wrong(
+            type: "actions: [{label: {en: 'L'}, url: '/', link: {web: '/', mobile: '/'}}]",
+            pointer: "/types/t/actions/0/url",
+            part: "unknown key"
+        ),
+        Wrong(
+            type: "actions: [{label: {en: 'a\\nb'}, link: {web: '/', mobile: '/'}}]",
+            pointer: "/types/t/actions/0/label/en",
+            part: "one line"
+        ),
+        Wrong(
+            type: "actions: [{label: {nb: 'L'}, link: {web: '/', mobile: '/'}}]",
+            pointer: "/types/t/actions/0/label",
+            part: "own language en",
+            isBeyondSchema: true
+        ),
+        Wrong(
+            type: "actions: [{label: {en: '{'}, link: {web: '/', mobile: '/'}}]",
+            pointer: "/types/t/actions/0/label/en",
+            part: "without",
+            isBeyondSchema: true
+        ),
+        Wrong(
+            type: "actions: [{label: {en: 'L'}, link: {web: '/{a, number}', mobile: '/'}}]",
+            pointer: "/types/t/actions/0/link/web",
+            part: "names alone",
+            isBeyondSchema: true
+        ),
         Wrong(type: "color: '#12345G'", pointer: "/types/t/color", part: "a colour"),
     ]
 
@@ -213,6 +266,8 @@ struct CatalogKeyTests {
         ),
         ("", "mandatory: true, roles: ['a', 'b'], expiresAfter: '365d', retryLimit: 100, sound: true, badge: false"),
         ("", "whenMuted: 'drop', icon: 'x', color: '#abcdef', background: '#ABCDEF', defaults: {}"),
+        ("", "actions: [\(button), \(button), \(button)]"),
+        ("", "actions: [{label: {en: '{n, plural, other {#}}'}, link: {web: '/{a}', mobile: '/', scheme: 'x://{a}'}}]"),
         ("", "templates: {en: {title: 'T'}, EN_gb: {title: 'T', body: 'B\\n'}}"),
     ]
 

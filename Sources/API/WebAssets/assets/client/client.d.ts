@@ -24,6 +24,13 @@ export interface Item {
   venueId: string | null;
   metadata?: Record<string, unknown> | null;
   data: Record<string, unknown>;
+  /** The buttons of the catalogue; absent if there are none. */
+  actions?: Action[];
+}
+
+export interface Action {
+  label: string;
+  link: { web: string; mobile: string; scheme?: string };
 }
 
 export interface Page {

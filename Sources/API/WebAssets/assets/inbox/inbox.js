@@ -424,7 +424,7 @@ class BellhopInbox extends HTMLElement {
     this.screen?.end();
     const acts = new RowActs(this.#context());
     this.list = new ListView({
-      open: (item, event) => this.#open(item, event),
+      open: (item, event, action) => this.#open(item, event, action),
       opened: (item) => this.#read([item.id]),
       seen: (ids) => this.#places.isListed && this.#shown.markSeen(ids),
       isLooking: () => this.attention.isHere,
@@ -506,7 +506,7 @@ class BellhopInbox extends HTMLElement {
     return this.catalog?.types.find((one) => one.type === type);
   }
 
-  /** Returns the address of a notification; null if it has no link. */
+  /** Returns the address of a notification or of one of its buttons; null if it has no link. */
   #addressOf(item) {
     return item.link ? safeAddress(item.link.web, location.origin, this.catalog?.schemes) : null;
   }
@@ -690,10 +690,10 @@ class BellhopInbox extends HTMLElement {
     if (this.side) this.model.setRead({ ids });
   }
 
-  /** Lets the surrounding page open the notification: a page that cancels the event has done so. */
-  #open(item, event) {
+  /** Lets the surrounding page open the notification or its button: a page that cancels the event has done so. */
+  #open(item, event, action) {
     this.#read([item.id]);
-    if (this.#offer({ notification: item, url: this.#addressOf(item) })) event.preventDefault();
+    if (this.#offer({ notification: item, url: this.#addressOf(action ?? item), action })) event.preventDefault();
   }
 
   #offer(detail) {

@@ -5,7 +5,7 @@ class ListView {
   static glance = 800;
 
   /**
-   * `actions`: `open(item, event)`, `seen(ids)`, `looked(times)`, `act(item, state)`, `menu(item, anchor)`,
+   * `actions`: `open(item, event, action)`, `seen(ids)`, `looked(times)`, `act(item, state)`, `menu(item, anchor)`,
    * `snooze(item, anchor)`, `opened(item)`, `isLooking()`, `more()`, `retry()`. `looked` gets pairs of id and
    * milliseconds, and returns whether some of them need a longer look.
    */
@@ -104,7 +104,7 @@ class ListView {
     parts.menu = element("button", { ...menu, onclick: () => this.actions.menu(link.item, parts.menu) });
     const tools = element("span", { class: "tools" }, parts.menu);
     const node = element("li", { "data-id": item.id, part: "item" }, link, tools);
-    const card = { ...parts, tools, link, node };
+    const card = { ...parts, tools, link, node, offered: "[]" };
     node.addEventListener("pointerenter", () => this.addQuick(card));
     return card;
   }
@@ -149,7 +149,25 @@ class ListView {
     card.dot.hidden = !isNew;
     card.dot.setAttribute("aria-label", words.unread);
     if (card.whole) setText(card.whole, card.isOpen ? words.less : words.whole);
+    this.offer(card, item);
     if (card.menu.ariaLabel !== words.actionsFor(item.title)) card.menu.ariaLabel = words.actionsFor(item.title);
+  }
+
+  /** Shows the catalogue's buttons as links. */
+  offer(card, item) {
+    const { actions = [], title } = item;
+    const { addressOf } = this.facts;
+    const offered = JSON.stringify(actions.map((action) => [title, action.label, addressOf(action)]));
+    if (card.offered === offered) return;
+    card.offered = offered;
+    card.buttons?.remove();
+    if (actions.length === 0) return;
+    const links = actions.map((action) => {
+      const onclick = (event) => this.actions.open(card.link.item, event, action);
+      return element("a", { class: "chip action", part: "action", dir: "auto", href: addressOf(action), onclick }, action.label);
+    });
+    card.buttons = element("div", { class: "actions", part: "actions", role: "group", "aria-label": title }, ...links);
+    card.tools.before(card.buttons);
   }
 
   addWhole(card) {
