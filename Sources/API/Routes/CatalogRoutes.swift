@@ -16,6 +16,9 @@ enum CatalogRoutes {
             "languages": .array(call.catalog.labelLanguages.map { .string($0.text) }),
             "schemes": .array(call.catalog.schemes.map(JSONValue.string)),
             "readOnView": .bool(call.catalog.readOnView),
+            "tags": .array(
+                call.catalog.tags.map { ["tag": .string($0.id.text), "label": words($0.labels)] }
+            ),
             "ways": .array(ways(call).map(JSONValue.string)),
             "types": .array(call.catalog.types.map { json($0, words($0.labels)) }),
             "preferences": [
@@ -55,6 +58,7 @@ enum CatalogRoutes {
             "type": .string(type.type.text), "label": label, "priority": .string(type.priority.rawValue),
             "icon": .optional(type.icon), "color": .optional(type.color), "background": .optional(type.background),
             "mandatory": .bool(type.isMandatory), "badge": .bool(type.setsBadge),
+            "tags": .array(type.tags.map { .string($0.text) }),
             "defaults": ["push": .bool(type.pushByDefault), "email": .bool(type.emailByDefault)],
             "quietHours": .object(
                 JSONObject(

@@ -40,7 +40,7 @@ enum InboxRoutes {
     }
 
     private static func inboxQuery(_ call: APIRequest) throws(APIError) -> InboxQuery {
-        let values = try call.query(["limit", "before", "unread", "types", "state"])
+        let values = try call.query(["limit", "before", "unread", "types", "tag", "state"])
         var query = InboxQuery()
         if let text = values["limit"] {
             guard let limit = Int(text), (1...100).contains(limit) else {
@@ -60,6 +60,12 @@ enum InboxRoutes {
         }
         if let text = values["types"] {
             query.types = try types(text)
+        }
+        if let text = values["tag"] {
+            guard let tagged = TypeTag(validating: text).flatMap(call.catalog.types) else {
+                throw .field("tag", "unknown tag")
+            }
+            query.types = query.types.map { $0.filter(tagged.contains) } ?? tagged
         }
         if let text = values["state"] {
             guard let state = InboxQuery.State(rawValue: text) else {

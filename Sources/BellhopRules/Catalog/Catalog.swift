@@ -32,6 +32,8 @@ public final class Catalog: Sendable {
     public let clientsMaySetEmail: Bool
     /// Whether the web inbox marks notifications as read when the user looks at them, and not only as seen.
     public let readOnView: Bool
+    /// The tags of types, in the order of a list's filters.
+    public let tags: [CatalogTag]
     /// The types in the order of the file, which is the order of a settings page.
     public let types: [CatalogType]
     /// The platforms on which at least one type sets the badge of the app's icon.
@@ -57,6 +59,7 @@ public final class Catalog: Sendable {
         reminderType = outline.reminderType
         clientsMaySetEmail = outline.clientsMaySetEmail
         readOnView = outline.readOnView
+        tags = outline.tags
         self.types = types
         self.mappings = mappings
         badgePlatforms = types.reduce(into: []) { $0.formUnion($1.badgePlatforms) }
@@ -79,6 +82,7 @@ public final class Catalog: Sendable {
         let reminderType: EventType?
         let clientsMaySetEmail: Bool
         let readOnView: Bool
+        let tags: [CatalogTag]
     }
 
     /// The types that do not count in the number of unread notifications.

@@ -64,6 +64,8 @@ public final class CatalogType: Sendable {
     public let apple: AppleOptions
     /// The target of a tap; `nil` if the app's own link is used.
     public let link: LinkTemplate?
+    /// The filters of a list that show the type.
+    public let tags: [TypeTag]
     /// The buttons of a notification in a list.
     let actions: [ActionTemplate]
     let words: LanguageSet
@@ -93,6 +95,7 @@ public final class CatalogType: Sendable {
         android = outline.android
         apple = outline.apple
         link = outline.link
+        tags = outline.tags
         actions = outline.actions
         words = outline.words
     }
@@ -123,6 +126,7 @@ public final class CatalogType: Sendable {
         let android: AndroidOptions
         let apple: AppleOptions
         let link: LinkTemplate?
+        let tags: [TypeTag]
         let actions: [ActionTemplate]
         let words: LanguageSet
     }

@@ -1,4 +1,5 @@
 import BellhopJSON
+import BellhopRules
 import Foundation
 import IntegrationSupport
 import TestSupport
@@ -32,6 +33,42 @@ struct InboxRouteTests {
             for name in ["targetId", "venueId", "venue_id", "imageUrl", "expiresAt"] {
                 #expect(bare[name] == .some(.null), "\(name)")
             }
+        }
+    }
+
+    @Test("a tag filters the list by its types, also next to types and unread, and an unknown tag is rejected")
+    func tags() async throws {
+        let types = "types: {"
+        let tags = #"tags: { money: { nb: "Penger" }, new: { nb: "Nytt" } }, types: {"#
+        let text = try ServerFixture.changed("drop", replacing: types, with: tags)
+            .replacing(#"label: { nb: "QR-betalinger" },"#, with: #"label: { nb: "QR" }, tags: ["money", "new"],"#)
+            .replacing(#"label: { nb: "Overføringer" },"#, with: #"label: { nb: "O" }, tags: ["money"],"#)
+        let catalogs = try CatalogSet.load(files: [("drop.json5", Array(text.utf8))]).get()
+        try await APIFixture.with(catalogs: catalogs) { api in
+            let transfer = try await api.notify(1)
+            let payment = try await api.notify(2, type: "qr_payment")
+            let other = try await api.notify(3, type: "system")
+            _ = try await api.call("PATCH", "/api/notifications", #"{"notificationIds":["\#(transfer)"]}"#)
+            let list = "/api/notifications"
+            #expect(try await api.ids(list) == [other, payment, transfer])
+            #expect(try await api.ids("\(list)?tag=money") == [payment, transfer])
+            #expect(try await api.ids("\(list)?tag=new") == [payment])
+            #expect(try await api.ids("\(list)?tag=money&unread=true") == [payment])
+            #expect(try await api.ids("\(list)?tag=money&types=system,transaction_complete") == [transfer])
+            #expect(try await api.ids("\(list)?tag=new&types=system") == [])
+            _ = try await api.call("PATCH", list, #"{"notificationIds":["\#(payment)"],"state":"archived"}"#)
+            #expect(try await api.ids("\(list)?tag=money&state=archived") == [payment])
+            #expect(try await api.call("GET", "\(list)?tag=money")["lastEventId"] == .some(.null))
+            for tag in ["Money", "", "money,new", "a.b"] {
+                let answer = try await api.call("GET", "\(list)?tag=\(tag)")
+                #expect(answer.status == 422 && answer.field == "tag", "\(tag)")
+            }
+            let catalog = try await api.call("GET", "/api/catalog")
+            #expect(
+                catalog["tags"] == [["tag": "money", "label": "Penger"], ["tag": "new", "label": "Nytt"]]
+            )
+            let own = catalog["types"]?.array?.map { $0["tags"] ?? .null }
+            #expect(own == [["money"], ["money", "new"], [], [], [], []])
         }
     }
 

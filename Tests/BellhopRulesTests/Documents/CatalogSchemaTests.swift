@@ -67,6 +67,8 @@ struct CatalogSchemaTests {
             ("/$defs/lines/additionalProperties/maxLength", .number(JSONNumber(Int64(FieldLimits.title)))),
             ("/$defs/link/properties/web/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
             ("/$defs/route/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
+            ("/properties/tags/maxProperties", .number(JSONNumber(Int64(CatalogTag.most)))),
+            ("/$defs/type/properties/tags/maxItems", .number(JSONNumber(Int64(CatalogTag.mostOfType)))),
             ("/$defs/type/properties/actions/maxItems", .number(JSONNumber(Int64(ActionTemplate.most)))),
             ("/$defs/template/maxLength", .number(JSONNumber(Int64(TemplateParser.longestText)))),
             ("\(hours)/enabled/default", .bool(QuietHours.usual.enabled)),

@@ -31,7 +31,9 @@ struct CatalogParser {
         let clientsMaySetEmail = root.flag("clientsMaySetEmail") ?? true
         let readOnView = root.flag("readOnView") ?? false
         let cap = self.cap(hasDigest: digest != nil)
-        let types = self.types(hasDigest: root.object["digest"] != nil)
+        let tags = self.tags()
+        let types = self.types(hasDigest: root.object["digest"] != nil, tags)
+        checkUse(of: tags, by: types)
         let reminderType = self.reminderType(types)
         let mappings = MessageMappingParser(types: types).mappings(root)
         guard let app, let timezone, let language else { return nil }
@@ -49,7 +51,8 @@ struct CatalogParser {
             digest: digest,
             reminderType: reminderType,
             clientsMaySetEmail: clientsMaySetEmail,
-            readOnView: readOnView
+            readOnView: readOnView,
+            tags: tags
         )
         return Catalog(outline, types: types, mappings: mappings)
     }
@@ -69,7 +72,7 @@ struct CatalogParser {
         return aliases
     }
 
-    private func types(hasDigest: Bool) -> [CatalogType] {
+    private func types(hasDigest: Bool, _ tags: [CatalogTag]) -> [CatalogType] {
         let common = CatalogTypeParser.Common(
             language: language,
             gaps: gaps,
@@ -80,7 +83,8 @@ struct CatalogParser {
             apple: root.apple(over: .none),
             clientNames: clientNames(),
             badgePlatforms: Set(root.words("badgePlatforms", as: DevicePlatform.self) ?? [.ios]),
-            hasBadge: root.flag("badge") ?? true
+            hasBadge: root.flag("badge") ?? true,
+            tags: tags
         )
         guard let scope = root.scope("types", required: true) else { return [] }
         if scope.object.isEmpty { root.report("types", expected: "at least one type") }
@@ -103,7 +107,7 @@ enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
         "audience", "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "badge",
-        "badgePlatforms", "android", "apns", "clientsMaySetEmail", "readOnView", "from", "types",
+        "badgePlatforms", "android", "apns", "clientsMaySetEmail", "readOnView", "tags", "from", "types",
     ]
     static let mapping =
         ["only", "eventType", "types", "others"]
@@ -113,7 +117,7 @@ enum CatalogKeys {
         "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",
         "audience", "expiresAfter", "quietHours", "digest", "burst", "retryLimit", "sound", "deviceUrgency", "badge",
         "android", "apns",
-        "templates", "link", "actions",
+        "templates", "link", "tags", "actions",
     ]
     static let action = ["label", "link"]
     static let link = ["web", "mobile", "scheme"]

@@ -13,6 +13,7 @@ struct CatalogTypeParser {
         let badgePlatforms: Set<DevicePlatform>
         /// Whether types without their own value set the badge.
         let hasBadge: Bool
+        let tags: [CatalogTag]
     }
 
     let scope: JSONScope
@@ -53,6 +54,7 @@ struct CatalogTypeParser {
             android: scope.android(over: common.android),
             apple: scope.apple(over: common.apple),
             link: scope.link(common.gaps),
+            tags: scope.tags(of: common.tags),
             actions: scope.actions(common.language, common.gaps),
             words: scope.languages(common.language, common.gaps)
         )

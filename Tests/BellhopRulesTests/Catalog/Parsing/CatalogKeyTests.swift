@@ -24,6 +24,8 @@ struct CatalogKeyTests {
 
     private static let button = "{label: {en: 'L'}, link: {web: '/', mobile: '/'}}"
 
+    private static let sixTags = ["a", "b", "c", "d", "e", "f"].map { "\($0): {en: 'T'}" }.joined(separator: ", ")
+
     static let bad: [Wrong] = [
         Wrong(app: "oops: 1,", pointer: "/oops", part: "unknown key"),
         Wrong(app: "providers: [],", pointer: "/providers", part: "at least one"),
@@ -186,6 +188,25 @@ struct CatalogKeyTests {
             pointer: "/types/t/link/schema",
             part: "mean scheme"
         ),
+        Wrong(app: "tags: {},", pointer: "/tags", part: "1 to 10 tags"),
+        Wrong(app: "tags: ['a'],", pointer: "/tags", part: "an object"),
+        Wrong(app: "tags: {'a.b': {en: 'A'}},", pointer: "/tags/a.b", part: "1 to 32 letters"),
+        Wrong(app: "tags: {a: {en: 'A'}},", pointer: "/tags/a", part: "no type has", isBeyondSchema: true),
+        Wrong(type: "tags: ['a']", pointer: "/types/t/tags/0", part: "the app has none", isBeyondSchema: true),
+        Wrong(
+            app: "tags: {a: {en: 'A'}},",
+            type: "tags: ['a', 'b']",
+            pointer: "/types/t/tags/1",
+            part: "one of a",
+            isBeyondSchema: true
+        ),
+        Wrong(app: "tags: {a: {en: 'A'}},", type: "tags: ['a', 'a']", pointer: "/types/t/tags/1", part: "already"),
+        Wrong(
+            app: "tags: {\(sixTags)},",
+            type: "tags: ['a', 'b', 'c', 'd', 'e', 'f']",
+            pointer: "/types/t/tags",
+            part: "at most 5"
+        ),
         Wrong(type: "actions: []", pointer: "/types/t/actions", part: "1 to 3 buttons"),
         Wrong(type: "actions: {}", pointer: "/types/t/actions", part: "1 to 3 buttons"),
         Wrong(
@@ -266,6 +287,7 @@ struct CatalogKeyTests {
         ),
         ("", "mandatory: true, roles: ['a', 'b'], expiresAfter: '365d', retryLimit: 100, sound: true, badge: false"),
         ("", "whenMuted: 'drop', icon: 'x', color: '#abcdef', background: '#ABCDEF', defaults: {}"),
+        ("tags: {b_2: {en: 'B'}, A: {en: 'A', nb: 'Å'}},", "tags: ['A', 'b_2']"),
         ("", "actions: [\(button), \(button), \(button)]"),
         ("", "actions: [{label: {en: '{n, plural, other {#}}'}, link: {web: '/{a}', mobile: '/', scheme: 'x://{a}'}}]"),
         ("", "templates: {en: {title: 'T'}, EN_gb: {title: 'T', body: 'B\\n'}}"),

@@ -50,6 +50,8 @@ export interface ListQuery {
   unread?: true;
   state?: "active" | "archived" | "snoozed";
   types?: string;
+  /** A tag of the catalogue. */
+  tag?: string;
 }
 
 export type Mark = "seen" | "read" | "unread" | "archived" | "unarchived" | "snoozed";
@@ -78,6 +80,7 @@ export interface Catalog {
   schemes: string[];
   readOnView: boolean;
   ways?: ("app" | "push" | "email" | "webpush")[];
+  tags: { tag: string; label: string | null }[];
   types: CatalogType[];
   preferences: {
     master: { label: string | null; default: boolean };
@@ -93,6 +96,7 @@ export interface CatalogType {
   color: string | null;
   background: string | null;
   mandatory: boolean;
+  tags: string[];
   defaults: { push: boolean; email: boolean };
   quietHours: Record<"ios" | "android" | "web", "defer" | "suppress" | "bypass">;
 }

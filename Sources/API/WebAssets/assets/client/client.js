@@ -77,7 +77,7 @@ class InboxClient {
     }
   }
 
-  /** `query` narrows the list: `before`, `limit`, `unread`, `state`, `types`. */
+  /** `query` narrows the list: `before`, `limit`, `unread`, `state`, `types`, `tag`. */
   list(query = {}) {
     const given = Object.entries({ limit: 30, ...query }).filter(([, value]) => value !== null && value !== undefined);
     return this.call("GET", `/api/notifications?${given.map((pair) => pair.map(encodeURIComponent).join("=")).join("&")}`);

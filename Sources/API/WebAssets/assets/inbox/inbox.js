@@ -264,6 +264,7 @@ class BellhopInbox extends HTMLElement {
     Object.assign(this, { settings, catalog, preferences });
     this.dispatchEvent(new CustomEvent("bellhop-language", { detail: { language: this.#words.tag, title: this.#words.title } }));
     if (this.#isForm) this.form.update(this.#facts());
+    this.#places.check();
     this.#render();
     this.#mirror();
   }
@@ -481,6 +482,7 @@ class BellhopInbox extends HTMLElement {
       words,
       view: this.#view,
       filter: this.#filter,
+      tags: this.#tags,
       isOpen: this.#places.isOpen,
       isForm: this.#isForm,
       status: this.status,
@@ -500,6 +502,10 @@ class BellhopInbox extends HTMLElement {
       },
     });
     if (!this.#isForm) this.#tellCount(model.unread);
+  }
+
+  get #tags() {
+    return this.catalog?.tags ?? [];
   }
 
   #typeOf({ type }) {
@@ -534,6 +540,7 @@ class BellhopInbox extends HTMLElement {
       isPage: { get: () => this.#isPage },
       isForm: { get: () => this.#isForm },
       hasHistory: { get: () => this.hasAttribute("history") },
+      isTag: { value: (filter) => !this.catalog || this.#tags.some(({ tag }) => filter === TAGGED + tag) },
     });
   }
 
@@ -556,7 +563,7 @@ class BellhopInbox extends HTMLElement {
 
   /** Begins the list of a filter, beside the list of all notifications. */
   #narrow() {
-    const query = QUERIES[this.#filter];
+    const query = queryOf(this.#filter);
     this.side = query ? new InboxModel(this.client, () => this.#render(), () => false, query) : null;
     if (this.side && this.#token) this.#loadSide(this.side);
   }

@@ -3,12 +3,19 @@
 const QUERIES = { unread: { unread: true }, archived: { state: "archived" }, snoozed: { state: "snoozed" } };
 const ROUTES = new Set(["settings", ...Object.keys(QUERIES)]);
 
+const TAGGED = "tag/";
+
+/** Returns the query of a filter; none for all notifications. */
+function queryOf(filter) {
+  return filter.startsWith(TAGGED) ? { tag: filter.slice(TAGGED.length) } : QUERIES[filter];
+}
+
 class Places {
   view = "list";
   filter = "";
   isOpen = false;
 
-  /** `inbox` has `isPage`, `isForm`, `hasHistory` and `moved({ from, filter, wasOpen, route })`. */
+  /** `inbox` has `isPage`, `isForm`, `hasHistory`, `isTag(filter)` and `moved({ from, filter, wasOpen, route })`. */
   constructor(inbox) {
     this.inbox = inbox;
   }
@@ -42,7 +49,8 @@ class Places {
     const kept = history.state?.bellhop;
     if (kept) return kept.route;
     const named = this.inbox.isPage && this.inbox.hasHistory ? location.hash.replace(/^#[/]?/, "") : "";
-    return this.inbox.isPage ? (ROUTES.has(named) ? named : "") : null;
+    const isKnown = ROUTES.has(named) || (named.startsWith(TAGGED) && this.inbox.isTag(named));
+    return this.inbox.isPage ? (isKnown ? named : "") : null;
   }
 
   /** Goes to a place; with `history`, "back" leads to the previous one. */
@@ -58,6 +66,14 @@ class Places {
     const place = isMove ? { ...kept, route } : { route, from, depth: (kept?.depth ?? 0) + 1 };
     history[isMove ? "replaceState" : "pushState"]({ ...history.state, bellhop: place }, "", isPage ? `#/${route}` : "");
     this.apply(route);
+  }
+
+  /** Shows all notifications in place of a tag that the catalogue no longer has. */
+  check() {
+    const { route, filter } = this;
+    if (!filter.startsWith(TAGGED) || this.inbox.isTag(filter)) return;
+    this.filter = "";
+    this.inbox.moved({ from: route, filter, wasOpen: this.isOpen, route: this.route });
   }
 
   apply(route) {

@@ -102,7 +102,7 @@ class InboxScreen {
     for (const [name, value] of Object.entries(style)) this.panel.style.setProperty(name, value);
   }
 
-  /** `state`: `words`, `view`, `filter`, `isOpen`, `status`, `model`, `shown`, `count`, `canSignIn`, `look`. */
+  /** `state`: `words`, `view`, `filter`, `tags`, `isOpen`, `status`, `model`, `shown`, `count`, `canSignIn`, `look`. */
   render(state) {
     const { words, view, shown, look } = state;
     const isShown = this.isPage || state.isOpen;
@@ -147,8 +147,7 @@ class InboxScreen {
         part: "settings-button",
       });
       this.cross = iconButton("Close", words.close, { onclick: close, part: "close" });
-      this.chips = new Map(["", "unread", "snoozed", "archived"].map((name) => [name, this.chip(name)]));
-      if (this.isPage) this.chips.set("unread", this.bell);
+      this.chips = new Map(this.isPage ? [["unread", this.bell]] : []);
       this.filters.setAttribute("aria-label", words.filters);
     }
     const last = this.isPage ? [] : [this.cross];
@@ -160,15 +159,19 @@ class InboxScreen {
   }
 
   chip(name) {
-    return element("button", { type: "button", class: "chip", part: "filter", name: name || "all", onclick: () => this.actions.go(name) });
+    return element("button", { type: "button", class: "chip", part: "filter", name: name || "all", dir: "auto", onclick: () => this.actions.go(name) });
   }
 
-  renderFilters({ words, view, filter, model, status }) {
-    arrange(this.filters, [...this.chips.values()]);
+  renderFilters({ words, view, filter, tags, model, status }) {
+    const names = { "": words.all, unread: words.unreadFilter(model.unread) };
+    for (const { tag, label } of tags) names[TAGGED + tag] = label ?? tag;
+    Object.assign(names, { snoozed: words.snoozed, archived: words.archive });
+    for (const name of Object.keys(names)) if (!this.chips.has(name)) this.chips.set(name, this.chip(name));
+    arrange(this.filters, Object.keys(names).map((name) => this.chips.get(name)));
     this.filters.hidden = view !== "list" || (status === "signed-out" && !model.isLoaded) || status === "loading";
-    const names = { "": words.all, snoozed: words.snoozed, archived: words.archive, unread: words.unreadFilter(model.unread) };
-    for (const [name, chip] of this.chips) {
-      setText(chip, names[name]);
+    for (const [name, text] of Object.entries(names)) {
+      const chip = this.chips.get(name);
+      setText(chip, text);
       chip.setAttribute("aria-pressed", String(filter === name));
     }
   }
