@@ -30,7 +30,8 @@ enum PlainProgram {
 
     /// Runs a program with a text as its input, and returns its status and its output.
     ///
-    /// It waits on a separate thread, because the program may take seconds.
+    /// It waits on a separate thread, because the program may take seconds. `timeout` ends a program that waits for
+    /// something that never happens.
     static func output(
         of words: [String],
         environment: [String: String],
@@ -42,7 +43,8 @@ enum PlainProgram {
         try input.write(toFile: question, atomically: false, encoding: .utf8)
         let status = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(returning: run(words, environment: environment, input: question, output: answer))
+                let limited = ["/usr/bin/timeout", "600"] + words
+                continuation.resume(returning: run(limited, environment: environment, input: question, output: answer))
             }
         }
         return (status, (try? String(contentsOfFile: answer, encoding: .utf8)) ?? "")

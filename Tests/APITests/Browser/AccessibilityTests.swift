@@ -82,6 +82,38 @@ extension BrowserTests {
             }
         }
 
+        @Test(
+            "axe-core finds no violation in any language: list, offline list, settings in it and settings as a page",
+            .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
+            arguments: ["nb", "sv", "en"]
+        )
+        func languages(locale: String) async throws {
+            let file = try #require(Self.axe)
+            let source = try String(contentsOfFile: file, encoding: .utf8) + "; window.axe = axe;"
+            try await InboxStage.with { stage in
+                try await stage.browser.resize(width: 1_200, height: 900, isStill: true)
+                try await stage.deliverSamples()
+                _ = try await stage.api.call("PATCH", "/api/settings", #"{"locale":"\#(locale)"}"#)
+                try await stage.open()
+                try await stage.browser.run(source)
+                let language = try await stage.ask("$('[part=heading]').closest('[lang]').lang.slice(0, 2)")
+                #expect(language == .string(locale))
+                try await Self.expectNothing("the list in \(locale)", stage)
+                try await stage.disconnect()
+                try await stage.until("!$('[part=notice]').hidden")
+                try await Self.expectNothing("the list in \(locale) without a network", stage)
+                try await stage.reconnect()
+                try await stage.until("$('[part=notice]').hidden")
+                try await stage.openSettings()
+                try await Self.expectNothing("the settings in \(locale)", stage)
+                let back = "<button slot='back'>←</button>"
+                try await PlacementTests.place("layout='settings'", back, on: stage)
+                try await stage.until("$('[name=master]')?.checked && inbox.status === 'ready'")
+                try await stage.browser.run(source)
+                try await Self.expectNothing("the settings as a page in \(locale)", stage)
+            }
+        }
+
         @Test("every function works by keyboard, and the focus is never lost")
         func keyboard() async throws {
             try await InboxStage.with { stage in

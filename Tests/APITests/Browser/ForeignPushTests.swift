@@ -22,9 +22,10 @@ extension BrowserTests {
             });
             """
 
-        /// Leaves data for the worker, as after a start with push.
+        /// Leaves data for the worker, as after a start with push, under the lock of all writers.
         private static let leave = """
-            caches.open("bellhop").then(async (cache) => {
+            navigator.locks.request("bellhop-mirror", async () => {
+              const cache = await caches.open("bellhop");
               const mirror = await (await cache.match("/bellhop/mirror.json")).json();
               await cache.put("/bellhop/mirror.json", new Response(JSON.stringify({ ...mirror, ...JSON.parse(arguments[0]) })));
               return true;

@@ -163,12 +163,12 @@ extension BrowserTests {
             try await InboxStage.with { stage in
                 try await stage.deliver(1, InboxStage.Letter())
                 try await stage.open()
-                try await Self.network(isOffline: true, stage)
+                try await stage.disconnect()
                 try await stage.until(
                     "!$('[part=notice]').hidden && $('[part=notice]').textContent.startsWith('Du er frakoblet')"
                 )
                 try await stage.deliver(2, InboxStage.Letter(title: "Mens du var borte"))
-                try await Self.network(isOffline: false, stage)
+                try await stage.reconnect()
                 try await stage.until(
                     "$('[part=notice]').hidden && $('[part=title]').textContent === 'Mens du var borte'"
                 )
@@ -260,13 +260,6 @@ extension BrowserTests {
         private static func timeWords() throws -> [JSONValue] {
             let text = try Checkout.text("Tests/Tables/time-words.json")
             return try JSONParser().parse(Array(text.utf8)).get().array ?? []
-        }
-
-        private static func network(isOffline: Bool, _ stage: InboxStage) async throws {
-            try await stage.browser.tell(
-                "Network.emulateNetworkConditions",
-                ["offline": .bool(isOffline), "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1]
-            )
         }
     }
 }

@@ -168,6 +168,17 @@ struct InboxStage: Sendable {
         try await until("$('.settings input') !== null && (\(hasDevice))", "the settings are there")
     }
 
+    func disconnect() async throws { try await network(isOffline: true) }
+
+    func reconnect() async throws { try await network(isOffline: false) }
+
+    private func network(isOffline: Bool) async throws {
+        try await browser.tell(
+            "Network.emulateNetworkConditions",
+            ["offline": .bool(isOffline), "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1]
+        )
+    }
+
     // MARK: - Material
 
     /// A notification with chosen texts.

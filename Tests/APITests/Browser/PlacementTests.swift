@@ -8,7 +8,7 @@ extension BrowserTests {
     @Suite("The notification centre in an app's page")
     struct PlacementTests {
         /// Replaces the element of the app's page by one with these attributes, and signs ada in.
-        private static func place(_ attributes: String, _ content: String = "", on stage: InboxStage) async throws {
+        static func place(_ attributes: String, _ content: String = "", on stage: InboxStage) async throws {
             try await stage.browser.go(to: "\(stage.origin)/host")
             let replace = """
                 const parsed = new DOMParser().parseFromString(arguments[0], "text/html");

@@ -452,9 +452,10 @@ extension BrowserTests {
             )
         }
 
-        /// Stores the state that remains after the signed-in user has turned push on.
+        /// Stores the state that remains after the signed-in user has turned push on, under the lock of all writers.
         private static let turnOn = """
-            return caches.open("bellhop").then(async (cache) => {
+            return navigator.locks.request("bellhop-mirror", async () => {
+              const cache = await caches.open("bellhop");
               const mirror = await (await cache.match("/bellhop/mirror.json")).json();
               await cache.put("/bellhop/mirror.json", new Response(JSON.stringify({ ...mirror, owner: mirror.user })));
               return true;

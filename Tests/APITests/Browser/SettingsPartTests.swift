@@ -18,16 +18,10 @@ extension BrowserTests {
                 try await stage.openSettings()
                 try await stage.until("\(Self.requests) === 1")
                 try await stage.click("[part=back]")
-                let offline: JSONValue = [
-                    "offline": true, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0,
-                ]
-                let online: JSONValue = [
-                    "offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1,
-                ]
-                try await stage.browser.tell("Network.emulateNetworkConditions", offline)
+                try await stage.disconnect()
                 try await stage.openSettings()
                 #expect(try await stage.ask(Self.requests) == 1)
-                try await stage.browser.tell("Network.emulateNetworkConditions", online)
+                try await stage.reconnect()
             }
         }
 
@@ -48,7 +42,6 @@ extension BrowserTests {
         func otherVersion() async throws {
             try await InboxStage.with { stage in
                 let other = """
-                    const append = Node.prototype.appendChild;
                     window.__other = true;
                     const add = Element.prototype.append;
                     Element.prototype.append = function (...nodes) {
