@@ -114,6 +114,27 @@ extension BrowserTests {
             }
         }
 
+        @Test(
+            "axe-core finds no violation in a list with buttons and filters by tag, in light and dark mode",
+            .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
+            arguments: [false, true]
+        )
+        func buttons(isDark: Bool) async throws {
+            let file = try #require(Self.axe)
+            let source = try String(contentsOfFile: file, encoding: .utf8)
+            try await InboxStage.with(catalogs: try InboxStage.buttonsAndTags()) { stage in
+                try await stage.browser.resize(width: 390, height: 844, isDark: isDark, isStill: true)
+                try await stage.deliverSamples()
+                try await stage.open()
+                try await stage.until("$$('.action').length === 4 && $$('.chip').length >= 6")
+                try await stage.browser.run(source + "; window.axe = axe;")
+                try await Self.expectNothing("the list with buttons", stage)
+                try await stage.click("[name='tag/safety']")
+                try await stage.until("$$('[part=item]').length === 1 && $$('.action').length === 3")
+                try await Self.expectNothing("the list of a tag", stage)
+            }
+        }
+
         @Test("every function works by keyboard, and the focus is never lost")
         func keyboard() async throws {
             try await InboxStage.with { stage in

@@ -35,6 +35,25 @@ extension BrowserTests {
             }
         }
 
+        @Test("buttons and filters by tag fit the desktop and the smallest phone", arguments: [1_200, 320])
+        func buttons(width: Int) async throws {
+            try await InboxStage.with(catalogs: try InboxStage.buttonsAndTags()) { stage in
+                try await stage.deliverSamples()
+                try await stage.prepared(by: InboxStage.evening + InboxStage.unseen) {
+                    try await stage.browser.resize(width: width, height: 844, isDark: width < 400)
+                    try await stage.open()
+                    try await Self.look("buttons-nb-\(width)", stage)
+                    let isInside = """
+                        $$('.action').length === 4 && $$('.action').every((link) => {
+                          const [own, item] = [link, link.closest("li")].map((node) => node.getBoundingClientRect());
+                          return own.left >= item.left && own.right <= item.right && own.height >= 24;
+                        })
+                        """
+                    #expect(try await stage.ask(isInside) == true)
+                }
+            }
+        }
+
         /// A server whose lists cannot be loaded.
         private static let failing = """
             const plain = window.fetch;

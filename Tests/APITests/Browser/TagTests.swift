@@ -91,6 +91,24 @@ extension BrowserTests {
             }
         }
 
+        @Test("a filter beyond the edge of a small phone is scrolled into view when its address is opened")
+        func narrow() async throws {
+            try await Self.opened { stage in
+                try await stage.browser.resize(width: 320, height: 844)
+                for name in ["archived", "tag/safety", ""] {
+                    try await stage.ask("(location.hash = arguments[0], true)", .string("#/\(name)"))
+                    try await stage.browser.call("POST", "refresh", [:])
+                    let chip = name.isEmpty ? "all" : name
+                    try await stage.until("$(`[name='\(chip)']`)?.ariaPressed === 'true' && !$('.filters').hidden")
+                    let isInside = """
+                        ((chip, bar) => chip.left >= bar.left && chip.right <= bar.right)
+                        (...["[name='\(chip)']", ".filters"].map((name) => $(name).getBoundingClientRect()))
+                        """
+                    try await stage.until(isInside, "\(chip) is inside")
+                }
+            }
+        }
+
         @Test("the names of the filters follow the user's language")
         func language() async throws {
             try await Self.opened { stage in

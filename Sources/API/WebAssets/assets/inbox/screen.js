@@ -174,6 +174,18 @@ class InboxScreen {
       setText(chip, text);
       chip.setAttribute("aria-pressed", String(filter === name));
     }
+    const chosen = this.chips.get(filter);
+    // The catalogue, which names the tags, may not be there yet.
+    if (!chosen || this.filters.hidden || this.filter === filter) return;
+    this.filter = filter;
+    this.bringIntoView(chosen);
+  }
+
+  /** Scrolls the filters, and not the page, to one of them. */
+  bringIntoView(chip) {
+    const [bar, place] = [this.filters, chip].map((node) => node.getBoundingClientRect());
+    const after = Math.max(0, place.right - bar.right + 24);
+    this.filters.scrollLeft += after || Math.min(0, place.left - bar.left - 24);
   }
 
   /** Says above the list why it is not current. */
