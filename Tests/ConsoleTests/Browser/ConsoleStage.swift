@@ -124,6 +124,12 @@ struct ConsoleStage: Sendable {
         try await ask("named(arguments[0]).click()", .string(button))
     }
 
+    /// Sends the dialog, once its preview has arrived.
+    func submit() async throws {
+        try await until("$('dialog [type=submit]')?.disabled === false", "the dialog can be sent")
+        try await ask("$('dialog [type=submit]').click()")
+    }
+
     /// Presses a button of the group with this reason.
     func pressInGroup(_ reason: String, _ button: String) async throws {
         let work = """
