@@ -39,8 +39,11 @@ const MOST_COMPARED = 1_000_000;
 /** Returns the lines that differ between two texts, in their order, each with `- ` or `+ ` before it. */
 function lineDiff(before, after) {
   let [old, fresh] = [before.split("\n"), after.split("\n")];
-  while (old.length > 0 && fresh.length > 0 && old[0] === fresh[0]) [old, fresh] = [old.slice(1), fresh.slice(1)];
-  while (old.length > 0 && fresh.length > 0 && old.at(-1) === fresh.at(-1)) [old, fresh] = [old.slice(0, -1), fresh.slice(0, -1)];
+  const most = Math.min(old.length, fresh.length);
+  let [start, end] = [0, 0];
+  while (start < most && old[start] === fresh[start]) start += 1;
+  while (end < most - start && old.at(-1 - end) === fresh.at(-1 - end)) end += 1;
+  [old, fresh] = [old.slice(start, old.length - end), fresh.slice(start, fresh.length - end)];
   const all = (sign, lines) => lines.map((line) => `${sign} ${line}`);
   if (old.length * fresh.length > MOST_COMPARED) return [...all("-", old), ...all("+", fresh)];
   // The length of the longest common part of the lines from each pair of places on.
