@@ -54,7 +54,7 @@ struct PublisherFaultTests {
             #expect(await publisher.publish([marked("before", to: queue)]) == [.confirmed])
             proxy.loseReply(whenClientSends: Array("the-lost-one".utf8))
             guard case .unknown(let reason)? = await publisher.publish([marked("the-lost-one", to: queue)]).first else {
-                throw Unexpected("an outcome nobody could know")
+                throw Unexpected("expected an unknown outcome")
             }
             #expect(reason.contains("lost"))
             #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
@@ -72,7 +72,7 @@ struct PublisherFaultTests {
             let publisher = publisher(try Broker.address(behind: proxy), log)
             proxy.loseRequest(whenClientSends: Array("the-lost-one".utf8))
             guard case .unknown? = await publisher.publish([marked("the-lost-one", to: queue)]).first else {
-                throw Unexpected("an outcome nobody could know")
+                throw Unexpected("expected an unknown outcome")
             }
             #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
             await publisher.close()
@@ -95,7 +95,7 @@ struct PublisherFaultTests {
             let messages = names.map { marked($0, to: queue) }
             proxy.loseRequest(whenClientSends: Array("the-lost-one".utf8))
             let outcomes = isOrdered ? await publisher.publish(inOrder: messages) : await publisher.publish(messages)
-            guard case .unknown = outcomes[50] else { throw Unexpected("an outcome nobody could know") }
+            guard case .unknown = outcomes[50] else { throw Unexpected("expected an unknown outcome") }
             #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
             await publisher.close()
             let stored = try await drain(queue).map { String(decoding: $0, as: UTF8.self) }
@@ -170,7 +170,7 @@ struct PublisherFaultTests {
             }
             proxy.blackHole(true)
             guard case .unknown(let reason)? = await publisher.publish([marked("swallowed", to: queue)]).first else {
-                throw Unexpected("an outcome nobody could know")
+                throw Unexpected("expected an unknown outcome")
             }
             #expect(reason.contains("not confirmed within"))
             try await eventually("the silence is noticed") { log.losses > 0 }
@@ -226,7 +226,7 @@ struct PublisherFaultTests {
             async let outcomes = publisher.publish([OutgoingMessage(exchange: "", routingKey: queue, body: body)])
             try await eventually("it has been sent") { proxy.swallowedBytes >= body.count }
             await publisher.close()
-            guard case .unknown? = await outcomes.first else { throw Unexpected("an outcome nobody could know") }
+            guard case .unknown? = await outcomes.first else { throw Unexpected("expected an unknown outcome") }
             proxy.stop()
         }
     }

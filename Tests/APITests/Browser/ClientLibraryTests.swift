@@ -19,7 +19,7 @@ extension BrowserTests {
               found.list = [list.data.length, rest.data.length, list.unreadCount];
 
               // The stream begins with this change. A change before the server has read the inbox for the stream would
-              // be a part of that beginning, too, and no event of its own.
+              // be a part of that beginning, too, and not a separate event.
               await client.mark([rest.data[0].id]);
               const events = [];
               let heard;

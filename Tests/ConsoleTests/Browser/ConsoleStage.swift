@@ -102,7 +102,7 @@ struct ConsoleStage: Sendable {
             try await eventually("\(what) \(expression)") { try await ask(expression) == true }
         } catch {
             let words = try? await ask("document.body.innerText").string
-            throw BrowserFailure("\(error); the page says: \((words ?? "nothing").prefix(2_000))")
+            throw BrowserFailure("\(error); the page shows: \((words ?? "nothing").prefix(2_000))")
         }
     }
 
