@@ -1,4 +1,5 @@
 import BellhopRules
+import Push
 import Store
 
 extension Explanation {
@@ -44,10 +45,11 @@ extension Explanation {
         case .typeMuted:
             // The settings of today explain the decision of then only if they lead to the same decision.
             guard let type = story.record?.notification.content.type, case .decided(let decision, _) = today,
-                decision.push?.reason == SuppressionReason.typeMuted.rawValue,
-                story.settings.recipient.preferences?.wants(type) == nil
+                decision.push?.reason == SuppressionReason.typeMuted.rawValue
             else { return words }
-            return "this type is off by the app's default (\(SuppressionReason.typeMuted.rawValue))"
+            let isChoice = story.settings.recipient.preferences?.wants(type) != nil
+            let author = isChoice ? "the user's setting" : "the app's default"
+            return "this type is off by \(author) (\(SuppressionReason.typeMuted.rawValue))"
         default: return words
         }
     }
@@ -90,7 +92,7 @@ extension Explanation {
             breaker.key.provider == part.provider
                 && (breaker.key.platform == nil || breaker.key.platform == part.platform)
         }
-        return open.map { "; \($0.key.provider) says \($0.reason)" } ?? ""
+        return open.map { "; \($0.key.provider) answers: \(Self.words(of: $0.reason))" } ?? ""
     }
 
     /// Returns the holds on a delivery at this moment, with operator and reason, whatever reason put it into the
@@ -142,13 +144,10 @@ extension Explanation {
     }
 
     /// Returns a ledger reason in words, with the reason itself.
-    ///
-    /// A provider's own reason stays unchanged.
     static func words(of reason: String?) -> String {
         guard let reason else { return "no reason is written down" }
-        guard let sentence = SuppressionReason(rawValue: reason)?.sentence ?? ledgerReasons[reason] else {
-            return reason
-        }
+        let known = SuppressionReason(rawValue: reason)?.sentence ?? ledgerReasons[reason]
+        guard let sentence = known ?? VerdictReason(rawValue: reason)?.words else { return reason }
         return "\(sentence) (\(reason))"
     }
 
@@ -167,13 +166,6 @@ extension Explanation {
         "lease-over": "too little of the lease was left; deferred",
         "breaker": "the provider rejects our credentials or settings",
         "provider-rests": "the provider requested a pause",
-        "mailbox-unknown": "the mail server knows no such address",
-        "UNREGISTERED": "the provider no longer knows the device",
-        "DeviceNotRegistered": "the provider no longer knows the device",
-        "ExpiredToken": "the provider no longer knows the device",
-        "subscription-gone": "the provider no longer knows the device",
-        "invalid-token": "the provider does not accept the device's token",
-        "BadDeviceToken": "the provider does not accept the device's token",
         "receipt-missing": "accepted by the provider, but no receipt arrived",
     ]
 }

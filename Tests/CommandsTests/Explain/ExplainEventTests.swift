@@ -475,11 +475,16 @@ struct ExplainEventTests {
                 last_seen_at, source_time)
             VALUES ('drop', 'ada', 'sub_a000000000000001', 't', 'ios', 'expo', now(), now(), now())
             """
-        for (reason, says) in [
-            ("no-device", "no registered device (no-device) when the rules decided; one is registered now"),
-            ("type-muted", "this type is off by the app's default (type-muted)"),
+        let choice = """
+            ; INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
+            VALUES ('drop', 'ada', '{"eventToggles": {"promotional": false}}', now())
+            """
+        for (reason, further, says) in [
+            ("no-device", "", "no registered device (no-device) when the rules decided; one is registered now"),
+            ("type-muted", "", "this type is off by the app's default (type-muted)"),
+            ("type-muted", choice, "this type is off by the user's setting (type-muted)"),
         ] {
-            let sql = recorded.replacing("REASON", with: reason)
+            let sql = recorded.replacing("REASON", with: reason) + further
             try await ask(["noti_0000000000000001"], after: sql) { answer, text in
                 #expect(text.contains(says), "\(answer.output)")
             }

@@ -194,6 +194,37 @@ struct ExplainTests {
         }
     }
 
+    @Test(
+        "a provider's refusal is explained in words",
+        arguments: [
+            ("failed", "given up", "the provider no longer knows the device", "UNREGISTERED"),
+            (
+                "retrying", "tried without success",
+                "our account at the provider lacks the right, or the service is not enabled there", "PERMISSION_DENIED"
+            ),
+            ("retrying", "tried without success", "the provider reports an internal fault", "UNAVAILABLE"),
+        ]
+    )
+    func refusal(state: String, status: String, words: String, reason: String) async throws {
+        let line = Self.line(1, "state, reason, due_at", "'\(state)', '\(reason)', '2099-03-01T10:00:00Z'")
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
+            expect(answer, "\(status): \(words) (\(reason))")
+        }
+    }
+
+    @Test("a delivery in the backlog of a rejecting provider shows the provider's answer in words")
+    func openBreaker() async throws {
+        let values = "'deferred', 'breaker', 'drop/expo', '2026-03-01T10:00:00Z'"
+        let line = Self.line(1, "state, reason, outlet, queued_at", values)
+        let breaker = """
+            INSERT INTO breakers (app, provider, reason, opened_at, probe_at)
+            VALUES ('drop', 'expo', 'UNAUTHORIZED', now(), now());
+            """
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line + breaker) { answer in
+            expect(answer, "; expo answers: the provider rejects our credentials (UNAUTHORIZED)")
+        }
+    }
+
     @Test("a delivery that would expire during its wait is distinguished from one that arrived too late")
     func wouldBeTooLate() async throws {
         let row = Self.notification(1, extras: #"{"expiresAt": "2026-03-01T12:00:00.000Z"}"#)
