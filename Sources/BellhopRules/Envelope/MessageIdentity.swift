@@ -4,7 +4,7 @@
 /// name another app in the body.
 struct MessageIdentity {
     /// The source of a claim.
-    private enum Source: String {
+    fileprivate enum Source: String {
         case body = "the body"
         case cloudEvent = "the CloudEvents attributes"
         case property = "the message's property"
@@ -37,10 +37,25 @@ struct MessageIdentity {
         return name.text
     }
 
-    /// Returns the type's name, before its lookup, and its place in the body.
+    /// A type's name, before its lookup, and its source.
+    struct TypeName {
+        let text: String
+        fileprivate let source: Source
+        fileprivate let base: JSONPointer
+
+        /// The fault of a message whose type the app's catalogue does not know.
+        var unknown: FieldFault {
+            let place = source == .cloudEvent ? JSONPointer.root.key("type") : base.key(EventField.eventType.rawValue)
+            // A type in the body would contradict the other source, so the message names the source to correct.
+            let words = [.body, .cloudEvent].contains(source) ? "this type" : "the type that \(source.rawValue) names"
+            return FieldFault(.unknownType, at: place, "the app's catalogue does not know \(words)")
+        }
+    }
+
+    /// Returns the type's name.
     ///
     /// If another source states that the message sets a reminder, the body's `eventType` is the type of the reminder.
-    func eventType() throws(FieldFault) -> (name: String, place: JSONPointer) {
+    func eventType() throws(FieldFault) -> TypeName {
         var name = setsReminder ? nil : try bodyClaim(.eventType)
         try agree(&name, .cloudEvent, message.cloudEvent?.type, on: .eventType)
         try agree(&name, .property, envelope.type, on: .eventType)
@@ -52,8 +67,7 @@ struct MessageIdentity {
                 "no event type is named, neither in the body nor by property or routing key"
             )
         }
-        let isAttribute = name.witness == .cloudEvent
-        return (name.text, isAttribute ? JSONPointer.root.key("type") : base.key(EventField.eventType.rawValue))
+        return TypeName(text: name.text, source: name.witness, base: base)
     }
 
     /// Whether a source other than the body names the message that sets a reminder.

@@ -39,12 +39,12 @@ public struct SubmissionParser: Sendable {
     ) throws(FieldFault) -> Submission {
         let claims = MessageIdentity(message, envelope)
         let appName = try claims.app()
-        let (typeName, typePlace) = try claims.eventType()
+        let typeName = try claims.eventType()
         guard let app = AppID(validating: appName), let catalog = catalogs[app] else {
             throw FieldFault(.unknownApp, at: message.base.key("app"), "no catalogue describes this app")
         }
         let reader = JSONFieldReader(message.fields, at: message.base)
-        if let type = EventType(validating: typeName), let policy = catalog[type] {
+        if let type = EventType(validating: typeName.text), let policy = catalog[type] {
             let id = try claims.eventID(otherwise: catalog.namesByContent ? contentID(message, type) : nil)
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
             let circumstances = Event.Defaults(
@@ -55,16 +55,14 @@ public struct SubmissionParser: Sendable {
             )
             return .event(try Event(reader, (app, type, id), circumstances))
         }
-        if let type = FeedType(rawValue: typeName) {
+        if let type = FeedType(rawValue: typeName.text) {
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
             let sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? time
             let change = try FeedChange(type, try completed(reader, of: message, type, catalog))
             if case .reminderSet(let reminder) = change { try check(reminder, reader, catalog) }
             return .feed(FeedUpdate(app: app, sentAt: sentAt, change: change))
         }
-        guard typeName == Self.cancellationType else {
-            throw FieldFault(.unknownType, at: typePlace, "the app's catalogue does not know this type")
-        }
+        guard typeName.text == Self.cancellationType else { throw typeName.unknown }
         return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
     }
 

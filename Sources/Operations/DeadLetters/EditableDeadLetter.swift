@@ -99,7 +99,9 @@ extension DeadLetterOperations {
         switch prediction.kind {
         case .stillInvalid:
             let rejection = letter.dryRun.rejection(of: arrival) ?? prediction.detail ?? "invalid"
-            (message, advice) = ("the copy would be refused, \(rejection)", "correct it")
+            let key = HumanText.cut(copy.origin.routingKey, to: 100)
+            let remedy = "correct the body, or with --routing-key the routing key, now \(key)"
+            (message, advice) = ("the copy would be refused, \(rejection)", remedy)
         case .alreadyRecorded: (message, advice) = ("such an event is recorded already", "give it another id")
         default: return prediction
         }

@@ -145,6 +145,19 @@ struct RejectionTests {
         #expect(rejection.eventID?.text == "big" && rejection.app?.text == "drop")
     }
 
+    @Test("an unknown type that only the routing key or the property names is reported with that source")
+    func unknownTypeOutsideTheBody() throws {
+        let body = Array(#"{"id":"e","app":"drop","to":{"user":"u"},"title":"t"}"#.utf8)
+        let words = "the app's catalogue does not know"
+        var envelope = InboundEnvelope(body: body, source: .eventsExchange(routingKey: "drop.nosuch"))
+        #expect(try SampleMessages.rejection(envelope).message == "\(words) the type that the routing key names")
+        envelope.type = "nosuch"
+        let property = "\(words) the type that the message's property names"
+        #expect(try SampleMessages.rejection(envelope).message == property)
+        envelope = SampleMessages.envelope(SampleMessages.changed(["eventType": "nosuch"]))
+        #expect(try SampleMessages.rejection(envelope).message == "\(words) this type")
+    }
+
     @Test("a message cannot name another app or type than its routing key and its properties")
     func contradictions() throws {
         func rejection(_ change: (inout InboundEnvelope) -> Void) throws -> Rejection {

@@ -351,6 +351,23 @@ struct DeadLetterActionTests {
         }
     }
 
+    @Test("a misspelt type in the routing key cannot be corrected in the body, and the refusal names the option")
+    func routingKey() async throws {
+        try await DeadLetterFixture.with { prompt, pipeline in
+            let body = #"{"id":"t1","to":{"user":"u1"},"title":"t","body":"b"}"#
+            try await pipeline.publish([pipeline.event(body, key: "drop.sytem")])
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let id = try #require(try await pipeline.servers.column("SELECT dead_id FROM dead_letters").first ?? nil)
+            let inBody = await prompt.run(["dead-letters", "edit", id, "--set", "/eventType=system"] + Self.why)
+            #expect(inBody.code == .badInput)
+            let advice = "correct the body, or with --routing-key the routing key, now drop.sytem"
+            #expect(inBody.complaints.contains(advice), "\(inBody.complaints)")
+            let done = await prompt.run(["dead-letters", "edit", id, "--routing-key", "drop.system"] + Self.why)
+            #expect(done.code == .done, "\(done.complaints)")
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
+        }
+    }
+
     @Test("the text from an operator's editor is kept if the copy is rejected")
     func draft() async throws {
         try await DeadLetterFixture.with { prompt, pipeline in
