@@ -26,19 +26,29 @@ package struct RouteBody: Sendable {
 
 /// Finds the handler of a method and a path: 404 if no route has the path, 405 with `Allow` if none has the method.
 package struct Router: Sendable {
-    private struct Route: Sendable {
-        let method: String
-        let pattern: [Segment]
+    private final class Route: Sendable {
         let body: RouteBody
         let handler: HTTPHandler
+
+        init(body: RouteBody, handler: @escaping HTTPHandler) {
+            self.body = body
+            self.handler = handler
+        }
     }
 
-    private enum Segment: Sendable {
+    fileprivate enum Segment: Hashable, Sendable {
         case literal(String)
         case parameter(String)
     }
 
-    private var routes: [Route] = []
+    /// A pattern with its routes by method.
+    private struct Path: Sendable {
+        let pattern: [Segment]
+        var routes: [String: Route] = [:]
+    }
+
+    /// The paths by the number of their segments, which is compared most often; first those with priority.
+    private var paths: [Int: [Path]] = [:]
 
     package init() {}
 
@@ -54,7 +64,16 @@ package struct Router: Sendable {
             segment.hasPrefix("{") && segment.hasSuffix("}")
                 ? Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
-        routes.append(Route(method: method, pattern: segments, body: body, handler: handler))
+        var alike = paths[segments.count] ?? []
+        let place =
+            alike.firstIndex { $0.pattern == segments }
+            ?? {
+                let place = alike.firstIndex { segments.precedes($0.pattern) } ?? alike.endIndex
+                alike.insert(Path(pattern: segments), at: place)
+                return place
+            }()
+        alike[place].routes[method] = Route(body: body, handler: handler)
+        paths[segments.count] = alike
     }
 
     /// Answers a request; the whole router as one handler.
@@ -81,23 +100,19 @@ package struct Router: Sendable {
     }
 
     private func find(_ request: HTTPRequest) -> Finding {
-        let candidates = routes.compactMap { route in
-            Self.match(route.pattern, request.target.segments).map { (route: route, match: $0) }
+        let segments = request.target.segments
+        var methods: Set<String> = []
+        for path in paths[segments.count] ?? [] where path.pattern.matches(segments) {
+            let route = path.routes[request.method] ?? (request.method == "HEAD" ? path.routes["GET"] : nil)
+            if let route { return .route(route, request.with(path.pattern.values(in: segments))) }
+            methods.formUnion(path.routes.keys)
         }
-        guard !candidates.isEmpty else {
-            return .absent(.failure(404, code: "not-found", message: "unknown path"))
-        }
-        let serving = candidates.filter { $0.route.method == request.method }
-        let alternatives = request.method == "HEAD" ? candidates.filter { $0.route.method == "GET" } : []
-        let best = (serving.isEmpty ? alternatives : serving).max { $0.match.literals.precedes($1.match.literals) }
-        guard let best else { return .absent(Self.notAllowed(candidates.map(\.route.method))) }
-        var request = request
-        request.parameters = best.match.parameters
-        return .route(best.route, request)
+        guard methods.isEmpty else { return .absent(Self.notAllowed(methods)) }
+        return .absent(.failure(404, code: "not-found", message: "unknown path"))
     }
 
-    private static func notAllowed(_ methods: [String]) -> HTTPResponse {
-        let all = Set(methods).union(methods.contains("GET") ? ["HEAD"] : [])
+    private static func notAllowed(_ methods: Set<String>) -> HTTPResponse {
+        let all = methods.union(methods.contains("GET") ? ["HEAD"] : [])
         var response = HTTPResponse.failure(
             405,
             code: "method-not-allowed",
@@ -106,34 +121,49 @@ package struct Router: Sendable {
         response.headers["Allow"] = all.sorted().joined(separator: ", ")
         return response
     }
+}
 
-    /// The values of the places, and which segments were literal.
-    private struct Match {
-        var parameters: [String: String] = [:]
-        var literals: [Bool] = []
-    }
-
-    private static func match(_ pattern: [Segment], _ segments: [String]) -> Match? {
-        guard pattern.count == segments.count else { return nil }
-        var match = Match()
-        for (expected, segment) in zip(pattern, segments) {
+extension [Router.Segment] {
+    /// Whether a path has as many segments, equal to the literal ones.
+    fileprivate func matches(_ segments: [String]) -> Bool {
+        guard count == segments.count else { return false }
+        for (expected, segment) in zip(self, segments) {
             switch expected {
-            case .literal(let text):
-                guard text == segment else { return nil }
-                match.literals.append(true)
-            case .parameter(let name):
-                guard !segment.isEmpty else { return nil }
-                match.parameters[name] = segment
-                match.literals.append(false)
+            case .literal(let text): if text != segment { return false }
+            case .parameter: if segment.isEmpty { return false }
             }
         }
-        return match
+        return true
+    }
+
+    /// The values of the places.
+    fileprivate func values(in segments: [String]) -> [String: String] {
+        var values: [String: String] = [:]
+        for case (.parameter(let name), let segment) in zip(self, segments) { values[name] = segment }
+        return values
+    }
+
+    /// Whether it has a literal at the first segment in which only one of the two has one.
+    fileprivate func precedes(_ other: [Router.Segment]) -> Bool {
+        let kinds = zip(self, other).first { $0.isLiteral != $1.isLiteral }
+        return kinds.map { $0.0.isLiteral } ?? false
     }
 }
 
-extension [Bool] {
-    /// Whether the other one has a literal at the first segment in which they differ.
-    fileprivate func precedes(_ other: [Bool]) -> Bool {
-        zip(self, other).first { $0 != $1 }.map { !$0.0 } ?? false
+extension Router.Segment {
+    fileprivate var isLiteral: Bool {
+        switch self {
+        case .literal: true
+        case .parameter: false
+        }
+    }
+}
+
+extension HTTPRequest {
+    fileprivate func with(_ parameters: [String: String]) -> HTTPRequest {
+        guard !parameters.isEmpty else { return self }
+        var request = self
+        request.parameters = parameters
+        return request
     }
 }

@@ -15,24 +15,31 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     }
 
     package mutating func add(_ name: String, _ value: String) {
-        fields.append(Field(name: name.lowercased(), value: value))
+        fields.append(Field(name: Self.lowercased(name), value: value))
     }
 
     /// All values of the name joined by commas, as HTTP permits; setting replaces them all.
     package subscript(name: String) -> String? {
         get {
-            let values = values(of: name)
-            return values.isEmpty ? nil : values.joined(separator: ", ")
+            let name = Self.lowercased(name)
+            guard let first = fields.firstIndex(where: { $0.name == name }) else { return nil }
+            return fields[(first + 1)...].lazy.filter { $0.name == name }
+                .reduce(fields[first].value) { "\($0), \($1.value)" }
         }
         set {
-            let name = name.lowercased()
+            let name = Self.lowercased(name)
             fields.removeAll { $0.name == name }
             if let newValue { fields.append(Field(name: name, value: newValue)) }
         }
     }
 
     package func values(of name: String) -> [String] {
-        let name = name.lowercased()
+        let name = Self.lowercased(name)
         return fields.filter { $0.name == name }.map(\.value)
+    }
+
+    /// Returns the name in lower case, without a copy of a name that is.
+    private static func lowercased(_ name: String) -> String {
+        name.utf8.contains { (0x41...0x5A).contains($0) } ? name.lowercased() : name
     }
 }

@@ -31,14 +31,16 @@ package struct PeerAddress: Hashable, Sendable {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
         }
         guard code == 0 else { return nil }
-        let bytes = withUnsafeBytes(of: &storage) { Array($0) }
-        switch Int32(storage.ss_family) {
-        case AF_INET: self.init(ipv4: bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) })
-        case AF_INET6:
-            guard let address = InternetAddress(ipv6: bytes[8..<24]) else { return nil }
-            self.init(address)
-        default: return nil
+        let family = Int32(storage.ss_family)
+        let address = withUnsafeBytes(of: &storage) { bytes -> InternetAddress? in
+            switch family {
+            case AF_INET: InternetAddress(ipv4: bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) })
+            case AF_INET6: InternetAddress(ipv6: bytes[8..<24])
+            default: nil
+            }
         }
+        guard let address else { return nil }
+        self.init(address)
     }
 }
 

@@ -32,9 +32,10 @@ extension ServerCore {
     private func readHead(_ exchange: ServerExchange, method: String, uri: String, on connection: ClientConnection)
         -> Step
     {
-        switch HTTPRequestHead.read(method: method, uri: uri, headers: connection.headers(), limits: limits) {
+        let (headers, peer) = (connection.headers(), connection.peer())
+        switch HTTPRequestHead.read(method: method, uri: uri, headers: headers, peer: peer, limits: limits) {
         case .success(var head):
-            if let refusal = refusal(of: &head, on: connection) {
+            if let refusal = refusal(of: &head) {
                 return send(refusal, for: exchange, on: connection)
             }
             exchange.phase.withLock { [head] in $0 = .receiving(head, body: []) }
@@ -46,9 +47,9 @@ extension ServerCore {
     }
 
     /// Calls the admission before a body is received; returns the answer if the admission rejects the request.
-    private func refusal(of head: inout HTTPRequestHead, on connection: ClientConnection) -> HTTPResponse? {
+    private func refusal(of head: inout HTTPRequestHead) -> HTTPResponse? {
         guard let admission, head.announcesBody else { return nil }
-        switch admission(request(head, body: [], on: connection)) {
+        switch admission(request(head, body: [])) {
         case .receive(let bytes, let budget):
             head.isAdmitted = true
             head.budget = budget
@@ -60,13 +61,13 @@ extension ServerCore {
         }
     }
 
-    private func request(_ head: HTTPRequestHead, body: [UInt8], on connection: ClientConnection) -> HTTPRequest {
+    private func request(_ head: HTTPRequestHead, body: [UInt8]) -> HTTPRequest {
         var request = HTTPRequest(
             method: head.method,
             target: head.target,
             headers: head.headers,
             body: body,
-            peer: connection.peer()
+            peer: head.peer
         )
         request.isAdmitted = head.isAdmitted
         request.note = head.note
@@ -115,7 +116,7 @@ extension ServerCore {
             return body
         }
         connections.received(connection.identity)
-        begin(exchange, request(head, body: body, on: connection), on: connection)
+        begin(exchange, request(head, body: body), on: connection)
         return .goOn
     }
 

@@ -60,18 +60,17 @@ final class ServerCore: Sendable {
             held[budget, default: 0] += bytes
             return true
         }
-        if isWithinBounds { exchange.heldBytes.withLock { $0[budget, default: 0] += bytes } }
-        return isWithinBounds
+        guard isWithinBounds else { return false }
+        exchange.heldBody.withLock { held in
+            held = ServerExchange.HeldBody(budget: budget, bytes: (held?.bytes ?? 0) + bytes)
+        }
+        return true
     }
 
     /// Releases the stored body of an exchange.
     func releaseBody(of exchange: ServerExchange) {
-        let released = exchange.heldBytes.withLock { held in
-            defer { held = [:] }
-            return held
-        }
-        guard !released.isEmpty else { return }
-        bodies.withLock { $0.merge(released) { $0 - $1 } }
+        guard let released = exchange.heldBody.withLock({ $0.take() }) else { return }
+        bodies.withLock { $0[released.budget, default: 0] -= released.bytes }
     }
 
     /// Removes an exchange whose answer has been sent or whose connection has been lost.

@@ -22,8 +22,8 @@ final class ServerExchange: Sendable {
     }
 
     let phase: Mutex<Phase>
-    /// The bytes of its body, by the budget in which they count.
-    let heldBytes = Mutex<[BodyBudget: Int]>([:])
+    /// The bytes of its body.
+    let heldBody = Mutex<HeldBody?>(nil)
     /// The stream of its answer.
     let stream = Mutex<StreamBody?>(nil)
     private let handling = Mutex(Handling())
@@ -33,6 +33,12 @@ final class ServerExchange: Sendable {
         /// The connection while the handler has the request; libmicrohttpd then waits, and the connection cannot end.
         var suspended: ClientConnection?
         var task: Task<Void, Never>?
+    }
+
+    /// The stored bytes of a body, and the budget in which they count.
+    struct HeldBody {
+        let budget: BodyBudget
+        let bytes: Int
     }
 
     init(uri: String) { phase = Mutex(.begun(uri: uri)) }
@@ -81,6 +87,8 @@ struct HTTPRequestHead: Sendable {
     let method: String
     let target: RequestTarget
     let headers: HTTPHeaders
+    /// The address of the connection's other end; `nil` if it cannot be determined.
+    let peer: PeerAddress?
     /// The maximum bytes of the body.
     var mostBytes: Int
     /// The budget of the body.
@@ -94,6 +102,7 @@ struct HTTPRequestHead: Sendable {
         method: String,
         uri: String,
         headers: HTTPHeaders?,
+        peer: PeerAddress?,
         limits: HTTPLimits
     ) -> Result<HTTPRequestHead, Refusal> {
         guard let headers else {
@@ -104,7 +113,7 @@ struct HTTPRequestHead: Sendable {
         }
         if let refusal = fault(in: headers, limits) { return .failure(refusal) }
         return .success(
-            HTTPRequestHead(method: method, target: target, headers: headers, mostBytes: limits.bodyBytes)
+            HTTPRequestHead(method: method, target: target, headers: headers, peer: peer, mostBytes: limits.bodyBytes)
         )
     }
 
