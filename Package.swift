@@ -225,7 +225,7 @@ let package = Package(
         ),
         tests(
             of: "Roles",
-            ["CommandLineSupport", "IntegrationSupport", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]
+            ["AMQP", "CommandLineSupport", "IntegrationSupport", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]
         ),
         tests(
             of: "Commands",

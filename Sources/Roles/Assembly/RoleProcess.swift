@@ -24,6 +24,7 @@ struct RoleProcess: Sendable {
     let clocks: ClockWatch
     /// Shared by all connections to the broker, so that one that reconnects wakes the others.
     let presence = BrokerAvailability()
+    private let brokerLog: BrokerConnectionLog
     /// From here on a SIGHUP no longer ends the process.
     private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
@@ -50,6 +51,7 @@ struct RoleProcess: Sendable {
         self.role = role
         let log = setup.configuration.log.makeLogger(label: role)
         logger = number.map { log.with(["worker": .integer($0)]) } ?? log
+        brokerLog = BrokerConnectionLog(logger: logger)
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
         var options = try foreign ?? setup.poolOptions(as: rights, name: role, size: size)
@@ -277,22 +279,8 @@ struct RoleProcess: Sendable {
         return ending.exitCode
     }
 
-    /// Returns the observer of a connection to the broker.
-    ///
-    /// It logs each change of state once.
-    func observe(_ connection: String) -> @Sendable (ConnectionEvent) -> Void {
-        let logger = logger.labelled(connection)
-        return { event in
-            switch event {
-            // A connection that this process closed is not a problem.
-            case .disconnected(_, retryIn: nil): logger.info("\(event)")
-            case .renewed: logger.debug("\(event)")
-            case .disconnected, .blocked, .consumerCancelled, .subscriptionFailed, .unreadable, .channelClosed:
-                logger.warning("\(event)")
-            default: logger.notice("\(event)")
-            }
-        }
-    }
+    /// Returns the observer of a connection to the broker, which logs its changes of state.
+    func observe(_ connection: String) -> @Sendable (ConnectionEvent) -> Void { brokerLog.observer(of: connection) }
 }
 
 extension Heartbeat.Predecessor {
