@@ -16,6 +16,8 @@ package struct PipelineContext: Sendable {
     let clocks: ClockWatch?
     /// The claimant that its claims name.
     let claimant: Claimant
+    /// The dead letters of all parts, for the periodic line of the log.
+    let deadLettered = DeadLetterTally()
 
     package init(
         time: any TimeSource = SystemTime(),

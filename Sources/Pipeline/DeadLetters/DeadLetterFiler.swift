@@ -19,6 +19,7 @@ package struct DeadLetterFiler: Service {
     private let filed: Counter
     private let names: TopologyNames
     private let current = FilerConsumer()
+    private let untold = FiledTally()
 
     /// Whether dead letters can arrive, because there is a subscribed consumer.
     package var isReady: Bool { current.isConsuming }
@@ -67,16 +68,19 @@ package struct DeadLetterFiler: Service {
                 await drain.wait()
                 consumer.stop()
             }
+            group.addTask {
+                while !drain.isDraining, !Task.isCancelled {
+                    await drain.pause(for: Self.reportInterval)
+                    tell()
+                }
+            }
             while let batch = await consumer.next(atMost: Self.batch, bytes: DeadLetterStore.pageBytes) {
                 let filing = await file(batch)
                 if !filing.done.isEmpty {
                     hasFiled = true
                     consumer.acknowledge(filing.done)
                     filed.increment(by: filing.new)
-                    logger.info(
-                        "filed dead letters",
-                        ["count": .integer(filing.done.count), "new": .integer(filing.new)]
-                    )
+                    untold.add(filing.done.count, new: filing.new)
                 }
                 guard let failure = filing.failure else { continue }
                 logger.warning(
@@ -90,7 +94,14 @@ package struct DeadLetterFiler: Service {
             group.cancelAll()
         }
         await consumer.close()
+        tell()
         return hasFiled
+    }
+
+    /// Logs the dead letters since the last call in one line, if there were any.
+    private func tell() {
+        guard let filed = untold.take() else { return }
+        logger.info("filed dead letters", ["count": .integer(filed.count), "new": .integer(filed.new)])
     }
 
     private func leave(_ consumer: Consumer) async {
@@ -169,6 +180,24 @@ package struct DeadLetterFiler: Service {
     }
 
     private static let batch = 200
+    private static let reportInterval = Duration.seconds(10)
+}
+
+/// Filed dead letters that no line of the log contains yet.
+private final class FiledTally: Sendable {
+    private let counts = Mutex<(count: Int, new: Int)>((0, 0))
+
+    func add(_ count: Int, new: Int) {
+        counts.withLock { $0 = ($0.count + count, $0.new + new) }
+    }
+
+    func take() -> (count: Int, new: Int)? {
+        let taken = counts.withLock { counts in
+            defer { counts = (0, 0) }
+            return counts
+        }
+        return taken.count > 0 ? taken : nil
+    }
 }
 
 /// The filer's current consumer, for the readiness check.

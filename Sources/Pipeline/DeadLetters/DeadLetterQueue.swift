@@ -40,7 +40,7 @@ struct DeadLetterQueue: Sendable {
             let confirmed = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)
             if !confirmed.isEmpty {
                 for item in confirmed { context.metrics.countDeadLetter(item.cause) }
-                context.logger.info("dead-lettered", Self.summary(confirmed.map(\.cause.reason)))
+                context.deadLettered.add(confirmed.map(\.cause.reason))
                 await ended(confirmed.map(\.position), true)
             }
             let first = outcomes.first { $0 != .confirmed }
@@ -68,15 +68,6 @@ struct DeadLetterQueue: Sendable {
             smaller.letter.slim()
         }
         return smaller
-    }
-
-    /// Returns the number of dead letters, and their reasons with counts.
-    private static func summary(_ reasons: [String]) -> LogFields {
-        let counts = Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +).sorted { $0.key < $1.key }
-        return [
-            "messages": .integer(reasons.count),
-            "reasons": .text(counts.map { "\($0.key):\($0.value)" }.joined(separator: ",")),
-        ]
     }
 
     /// Whether the dead letter itself seems to be the problem: it cannot be encoded, or the broker repeatedly closes

@@ -50,7 +50,9 @@ package struct Intake: Sendable {
         settler = worker.settler(context)
         pageGates = PageConcurrencyLimiter()
         rehearsal = Rehearsal(store: worker.store, context: context)
-        report = IntakeReport(logger: context.logger) { [outlets = worker.outlets] in outlets.accepted }
+        report = IntakeReport(logger: context.logger, deadLettered: context.deadLettered) {
+            [outlets = worker.outlets] in outlets.accepted
+        }
     }
 
     /// The operators' holds.

@@ -76,17 +76,20 @@ package final class IntakeReport: Service {
     private let logger: Logger
     private let interval: Duration
     private let untold = Mutex<IntakeSummary?>(nil)
+    private let deadLettered: DeadLetterTally
     /// The messages that providers have accepted since the worker's start.
     private let accepted: @Sendable () -> Int
     private let toldAccepted = Mutex(0)
 
-    package init(
+    init(
         logger: Logger,
         interval: Duration = .seconds(10),
+        deadLettered: DeadLetterTally = DeadLetterTally(),
         accepted: @escaping @Sendable () -> Int = { 0 }
     ) {
         self.logger = logger
         self.interval = interval
+        self.deadLettered = deadLettered
         self.accepted = accepted
     }
 
@@ -109,7 +112,12 @@ package final class IntakeReport: Service {
             defer { untold = nil }
             return untold
         }
-        guard let summary else { return }
+        let dead = deadLettered.takeFields()
+        guard let summary else {
+            // A delivery that is given up long after its message was taken in.
+            if let dead { logger.info("dead-lettered", dead) }
+            return
+        }
         var fields = summary.fields
         let all = accepted()
         let latest = toldAccepted.withLock { told in
@@ -118,7 +126,7 @@ package final class IntakeReport: Service {
         }
         // A worker whose pushes are all rejected must not look like one that sends them.
         if latest > 0 || summary.figures[.pushes] ?? 0 > 0 { fields["accepted"] = .integer(latest) }
-        logger.info("took in", fields)
+        logger.info("took in", fields.merging(dead ?? [:]))
     }
 }
 

@@ -52,6 +52,24 @@ struct IntakeReportTests {
         #expect(log.records.map { $0.fields["accepted"] } == [.integer(0), .integer(40), nil])
     }
 
+    @Test("dead letters of many batches are in the same line by reason, and alone only without an intake")
+    func dead() {
+        let (log, tally) = (CapturedLog(), DeadLetterTally())
+        let report = IntakeReport(logger: Logger(label: "worker", sink: log), deadLettered: tally)
+        for _ in 0..<1_000 {
+            report.add(batch("normal", 3, refused: 2, took: .milliseconds(1)))
+            tally.add(["malformed-json", "missing-id"])
+        }
+        report.tell()
+        tally.add(["attempts-exhausted"])
+        report.tell()
+        report.tell()
+        #expect(log.messages == ["took in", "dead-lettered"])
+        #expect(log.records.first?.fields["dead"] == .integer(2_000))
+        #expect(log.records.first?.fields["reasons"] == .text("malformed-json:1000,missing-id:1000"))
+        #expect(log.records.last?.fields["reasons"] == .text("attempts-exhausted:1"))
+    }
+
     @Test("the intake until a drain is reported at its end, whatever the interval, and once", .timeLimit(.ofTest))
     func drain() async throws {
         let log = CapturedLog()
