@@ -1,8 +1,15 @@
 import Postgres
 
 extension ServerFixture {
-    /// Adds a user of drop with one device, and a push to it that failed once and waits in a retry tier.
-    package func addRetry(_ user: String, through provider: String, dueIn seconds: Int) async throws {
+    /// Adds a user of drop with one device, and a push to it that failed once and waits for another attempt: in a retry
+    /// tier, or deferred.
+    package func addRetry(
+        _ user: String,
+        through provider: String,
+        dueIn seconds: Int,
+        reason: String = "UNAVAILABLE",
+        state: String = "retrying"
+    ) async throws {
         let (name, service) = (Parameter.text(user), Parameter.text(provider))
         _ = try await owner.run(
             """
@@ -24,10 +31,10 @@ extension ServerFixture {
             """
             INSERT INTO deliveries
                 (app, user_id, notification_id, channel, target, state, reason, attempts, due_at)
-            VALUES ('drop', $1, 'n-' || $1, 'push', 'sub_0000000000000001', 'retrying', 'UNAVAILABLE', 1,
+            VALUES ('drop', $1, 'n-' || $1, 'push', 'sub_0000000000000001', $3, $4, 1,
                     now() + $2::bigint * interval '1 s')
             """,
-            [name, .integer(Int64(seconds))]
+            [name, .integer(Int64(seconds)), .text(state), .text(reason)]
         )
     }
 

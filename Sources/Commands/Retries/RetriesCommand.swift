@@ -28,7 +28,8 @@ enum RetryVerb: String, CommandVerb, Sendable {
     private var purpose: String {
         switch self {
         case .list: "Lists the deliveries that wait for another attempt, by app and provider."
-        case .bringForward: "Sends waiting retries now, 200 users per second. Asks for their number from 10 on."
+        case .bringForward:
+            "Sends retries of an outage now, 200 users per second. Asks for their number from 10 on. Waits for a rate limit stay."
         }
     }
 
@@ -73,22 +74,25 @@ enum RetriesCommand: Command {
     }
 
     private static func list(_ call: Call, _ operations: RetryOperations) async throws -> ExitCode {
-        let waiting = try await operations.list(app: call.words.value("app"))
+        let app = call.words.value("app")
+        let (waiting, limited) = (try await operations.list(app: app), try await operations.limited(app: app))
         let now = SystemTime().timestamp
+        let row = { (retries: WaitingRetries, what: String) -> [String] in
+            let left = Duration.microseconds(max(0, retries.lastDue.microseconds - now.microseconds))
+            let count = (retries.isCapped ? "at least " : "") + retries.count.grouped
+            return [retries.app, retries.provider, what, count, "in \(left.roughly)"]
+        }
         let table = TextTable(
-            ["app", "provider", "waiting", "last due"],
-            texts: [0, 1],
-            rows: waiting.map { retries in
-                let left = Duration.microseconds(max(0, retries.lastDue.microseconds - now.microseconds))
-                let count = (retries.isCapped ? "at least " : "") + retries.count.grouped
-                return [retries.app, retries.provider, count, "in \(left.roughly)"]
-            }
+            ["app", "provider", "because of", "waiting", "last due"],
+            texts: [0, 1, 2],
+            rows: waiting.map { row($0, "an outage") } + limited.map { row($0, "a rate limit") }
         )
+        let isEmpty = waiting.isEmpty && limited.isEmpty
         call.answer(
-            .members([("retries", .array(waiting.map(\.json)))]),
-            lines: waiting.isEmpty ? ["No delivery waits in a retry tier."] : table.lines()
+            .members([("retries", .array(waiting.map(\.json))), ("limited", .array(limited.map(\.json)))]),
+            lines: isEmpty ? ["No delivery waits for another attempt."] : table.lines()
         )
-        return waiting.isEmpty ? .answerIsNo : .done
+        return isEmpty ? .answerIsNo : .done
     }
 
     private static func bringForward(_ call: Call, _ operations: RetryOperations) async throws -> ExitCode {
@@ -103,6 +107,7 @@ enum RetriesCommand: Command {
         call.answer(
             done.json,
             lines: ["Brought \(done.deliveries.of("retry", "retries")) forward; they are sent at 200 users per second."]
+                + (done.limitWords.map { [$0] } ?? [])
         )
         return .done
     }

@@ -19,6 +19,11 @@ package struct RetryOperations: Sendable {
         try await store.waiting().filter { retries in app.map { retries.app == $0 } ?? true }
     }
 
+    /// Returns the deliveries that wait as long as their provider has requested, of one app or of all.
+    package func limited(app: String? = nil) async throws -> [WaitingRetries] {
+        try await store.limited().filter { retries in app.map { retries.app == $0 } ?? true }
+    }
+
     /// Counts the retries that would be brought forward.
     package func preview(_ fields: OperationFields) async throws -> RetryPreview {
         let app: AppID = try fields.required("app")
@@ -27,7 +32,8 @@ package struct RetryOperations: Sendable {
             providers.contains(name) ? name : nil
         }
         let waiting = try await list(app: app.text).first { $0.provider == provider }
-        return RetryPreview(app: app, provider: provider, waiting: waiting)
+        let limited = try await limited(app: app.text).first { $0.provider == provider }
+        return RetryPreview(app: app, provider: provider, waiting: waiting, limited: limited)
     }
 
     /// Brings the retries of an outlet forward, unless its provider fails now: each delivery would lose an attempt.
@@ -51,7 +57,7 @@ package struct RetryOperations: Sendable {
             by: `operator`,
             pausing: RetryPace.pause
         )
-        return RetriesBroughtForward(app: preview.app.text, provider: preview.provider, deliveries: moved)
+        return RetriesBroughtForward(preview, deliveries: moved)
     }
 }
 
@@ -61,6 +67,8 @@ package struct RetryPreview: Sendable {
     package let provider: String
     /// `nil` if no delivery waits.
     package let waiting: WaitingRetries?
+    /// The deliveries that stay, because the provider limits the rate; `nil` if there is none.
+    package let limited: WaitingRetries?
 
     /// The question before the act.
     package var question: ActQuestion {
@@ -68,7 +76,7 @@ package struct RetryPreview: Sendable {
         let atLeast = waiting?.isCapped == true ? "at least " : ""
         let retries = atLeast + count.of("retry", "retries")
         let deed = "sends \(retries) of \(app) through \(provider) now, 200 users per second"
-        return ActQuestion(count: count, deed: deed)
+        return ActQuestion(count: count, deed: deed, lines: limited.map { [$0.limitWords] } ?? [])
     }
 
     /// Whether the count need not be confirmed.
@@ -79,7 +87,10 @@ package struct RetryPreview: Sendable {
         isSmall || agreement.map { question.count <= 2 * $0.count } ?? false
     }
 
-    package var nothing: String { "No delivery of \(app) through \(provider) waits in a retry tier." }
+    package var nothing: String {
+        "No delivery of \(app) through \(provider) waits for another attempt after an outage."
+            + (limited.map { " " + $0.limitWords } ?? "")
+    }
 }
 
 /// The result of the act.
@@ -87,6 +98,15 @@ package struct RetriesBroughtForward: Sendable {
     let app: String
     let provider: String
     package let deliveries: Int
+    /// The deliveries that stayed, in words; `nil` if there is none.
+    package let limitWords: String?
+
+    init(_ preview: RetryPreview, deliveries: Int) {
+        app = preview.app.text
+        provider = preview.provider
+        self.deliveries = deliveries
+        limitWords = preview.limited?.limitWords
+    }
 
     package var json: JSONValue {
         .members([("app", .string(app)), ("provider", .string(provider)), ("deliveries", .int(deliveries))])
@@ -94,6 +114,13 @@ package struct RetriesBroughtForward: Sendable {
 }
 
 extension WaitingRetries {
+    /// Says of deliveries that the provider limits why they are not brought forward.
+    package var limitWords: String {
+        let many = (isCapped ? "At least " : "") + count.of("other waits", "others wait")
+        return "\(many) as long as the provider has requested (rate limit, full mailbox), the last until "
+            + "\(HumanText.instant(lastDue)): not brought forward."
+    }
+
     package var json: JSONValue {
         .members([
             ("app", .string(app)), ("provider", .string(provider)), ("waiting", .int(count)),

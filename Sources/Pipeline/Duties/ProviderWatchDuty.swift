@@ -68,6 +68,10 @@ package struct ProviderWatchDuty: Service {
         /// All outlets that have had an outage, for the metric.
         var seen: Set<Place> = []
         var walks: [Place: Walk] = [:]
+        /// Outlets with retries from before this process: their outage may have begun before it, too.
+        var inferred: Set<Place> = []
+        /// Whether retries from before this process were looked for.
+        var hasInferred = false
     }
 
     private func look(_ memory: inout Memory) async throws(StoreError) {
@@ -77,7 +81,10 @@ package struct ProviderWatchDuty: Service {
         let current = Dictionary(outages.map { (Place(app: $0.app, provider: $0.provider), $0) }) { first, _ in first }
         measure(current, &memory)
         let leads = leads(processes)
+        if !memory.hasInferred { try await infer(&memory, at: now) }
         for (place, outage) in current {
+            // An outage that lasts is reported by this process, too.
+            if memory.inferred.remove(place) != nil { memory.outages[place] = nil }
             if memory.outages.updateValue(outage, forKey: place) == nil, leads { report(beginningOf: outage) }
             // A provider that fails again must not get more retries.
             memory.walks[place] = nil
@@ -90,14 +97,42 @@ package struct ProviderWatchDuty: Service {
             let isForgotten = now.microseconds - outage.latest.microseconds > Self.memory.microseconds
             guard isOver || isForgotten else { continue }
             if isOver, leads {
-                try await report(endOf: outage, place, at: now)
+                if memory.inferred.contains(place) {
+                    logger.notice(
+                        "provider accepts deliveries, bringing the retries from before this start forward",
+                        ["app": .text(place.app), "provider": .text(place.provider)]
+                    )
+                } else {
+                    try await report(endOf: outage, place, at: now)
+                }
                 memory.walks[place] = Walk()
             }
             // After the report: if its query fails, the next turn repeats it.
             memory.outages[place] = nil
+            memory.inferred.remove(place)
         }
         guard leads else { return memory.walks.removeAll() }
         for place in memory.walks.keys { try await bringForward(place, &memory) }
+    }
+
+    /// Regards outlets with many retries as failing until a worker reports a success.
+    ///
+    /// A restart of all processes forgets the outages that they have seen, and its retries would wait for up to the
+    /// longest tier although the provider works again.
+    private func infer(_ memory: inout Memory, at now: Timestamp) async throws(StoreError) {
+        for waiting in try await retries.waiting() where waiting.count >= Self.leastInferred {
+            let place = Place(app: waiting.app, provider: waiting.provider)
+            memory.inferred.insert(place)
+            memory.outages[place] = ProviderOutage(
+                app: waiting.app,
+                provider: waiting.provider,
+                word: "",
+                since: now,
+                latest: now,
+                answers: 0
+            )
+        }
+        memory.hasInferred = true
     }
 
     private func measure(_ current: [Place: ProviderOutage], _ memory: inout Memory) {
@@ -167,6 +202,8 @@ package struct ProviderWatchDuty: Service {
         }
     }
 
+    /// Fewer retries may have failed for separate reasons.
+    private static let leastInferred = 10
     /// Longer than a delivery usually waits in a retry tier, so that its next failure belongs to the same outage.
     private static let memory = Duration.seconds(7_200)
     /// Limits a turn if most of the open deliveries are other outlets'.

@@ -17,6 +17,11 @@ package struct RetryAdmin: Sendable {
         try await store.waiting(atMost: limit)
     }
 
+    /// Returns the deliveries that wait as long as their provider has requested, by app and provider.
+    package func limited() async throws(PostgresError) -> [WaitingRetries] {
+        try await store.limited()
+    }
+
     /// Brings all retries of an outlet forward at a bounded rate, and returns their number.
     ///
     /// The audit entry is written first, with the number that the operator saw. After an interruption it may state more

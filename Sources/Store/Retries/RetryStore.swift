@@ -1,7 +1,7 @@
 package import BellhopRules
 package import Postgres
 
-/// The deliveries of one app and provider that wait in a retry tier.
+/// The deliveries of one app and provider that wait for another attempt after an outage of the provider.
 package struct WaitingRetries: Sendable, Equatable {
     package let app: String
     /// A push provider or `email`.
@@ -21,7 +21,33 @@ package struct WaitingRetries: Sendable, Equatable {
     }
 }
 
-/// Deliveries in the state `retrying`: counts them by outlet, and brings them forward if their provider works again.
+/// The reasons of failed attempts, as the ledger stores them.
+package enum RetryReason {
+    /// The provider did not work: its recovery ends the wait, whatever it requested before.
+    package static let ofOutage = [
+        "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR", "IdleTimeout", "Shutdown", "ProviderError", "ExpoError",
+        "unexpected-status", "unexpected-answer", "server-closing", "temporarily-refused", "token-unavailable",
+        "timeout",
+        "connect", "name-lookup", "tls", "connection-lost", "incomplete-answer", "protocol-violation", "library",
+        "cancelled", "closed",
+    ]
+
+    /// The provider limits the rate, or the mailbox is full: the requested wait is respected.
+    package static let ofLimit = [
+        "QUOTA_EXCEEDED", "TOO_MANY_REQUESTS", "MessageRateExceeded", "device-rate", "too-many-requests",
+        "mailbox-full",
+    ]
+
+    fileprivate static func list(_ reasons: [String]) -> String {
+        reasons.map { "'\($0)'" }.joined(separator: ", ")
+    }
+}
+
+/// Deliveries that wait for another attempt: counts them by outlet, and brings them forward if their provider works
+/// again.
+///
+/// They are in a retry tier or, if no tier fits the wait, deferred until their time. Deliveries that wait because of a
+/// rate limit are never brought forward, since the provider would reject them again.
 package struct RetryStore: Sendable {
     private let pool: PostgresPool
 
@@ -39,7 +65,16 @@ package struct RetryStore: Sendable {
     ///
     /// Deliveries that are due within two seconds are left out, because their messages are about to return.
     package func waiting(atMost limit: Int = most) async throws(PostgresError) -> [WaitingRetries] {
-        try await pool.run(Self.count, [.integer(Int64(limit))]).map { (rows, row) throws(PostgresError) in
+        try await waiting(Self.count, limit)
+    }
+
+    /// Returns the deliveries that wait as long as their provider has requested, by app and provider.
+    package func limited(atMost limit: Int = most) async throws(PostgresError) -> [WaitingRetries] {
+        try await waiting(Self.countLimited, limit)
+    }
+
+    private func waiting(_ count: Statement, _ limit: Int) async throws(PostgresError) -> [WaitingRetries] {
+        try await pool.run(count, [.integer(Int64(limit))]).map { (rows, row) throws(PostgresError) in
             WaitingRetries(
                 app: try rows.text(row, 0),
                 provider: try rows.text(row, 1),
@@ -60,7 +95,7 @@ package struct RetryStore: Sendable {
 
     /// Brings the retries of an outlet forward, in one step that reads at most `limit` open deliveries.
     ///
-    /// A delivery becomes `deferred` and is due soon, so that the sweeper releases it. Its resume message stays in its
+    /// Only deliveries that wait because of an outage are moved. Such a delivery becomes `deferred` and is due soon, so that the sweeper releases it. Its resume message stays in its
     /// retry queue; when it returns, it finds the delivery settled or not yet due and has no effect. No attempt is
     /// counted. A user's deliveries stay together, so that no digest is split; each user is due `pause` after the one
     /// before.
@@ -90,45 +125,61 @@ package struct RetryStore: Sendable {
     /// Retries that are due in this time return without help.
     private static let soon = "interval '2 s'"
 
-    /// The user (`p`) and the provider (`s`) of a delivery `w` that waits in a retry tier.
-    private static func outlet(of app: String) -> String {
+    /// A retry that is deferred and was brought forward is due within this time, and does not wait any longer.
+    private static let later = "interval '60 s'"
+
+    /// The condition that a row of the ledger waits for another attempt.
+    private static func waits(_ row: String, for reasons: [String]) -> String {
+        """
+        (\(row).state = 'r' OR \(row).state = 'w' AND \(row).due_at > now() + \(later))
+              AND \(row).reason IN (\(RetryReason.list(reasons)))
+        """
+    }
+
+    /// The user (`p`) and the provider (`s`) of a delivery `w` that waits for another attempt.
+    private static func outlet(of app: String, for reasons: [String] = RetryReason.ofOutage) -> String {
         """
         CROSS JOIN LATERAL (SELECT app, user_id FROM people WHERE number = w.person \(app) OFFSET 0) AS p
         LEFT JOIN LATERAL (
             SELECT provider FROM push_subscriptions
             WHERE profile_id = p.user_id AND app || '' = p.app AND id = target_name(w.target) COLLATE "C" OFFSET 0
         ) AS s ON true
-        WHERE w.state = 'r'
+        WHERE \(waits("w", for: reasons))
         """
     }
 
     private static let provider = "CASE w.target WHEN \(TargetNumber.mailbox) THEN 'email' ELSE s.provider END"
 
-    private static let count = Statement(
-        """
-        WITH walked AS MATERIALIZED (
-            SELECT d.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
-            CROSS JOIN LATERAL (
-                SELECT person, target, due_at, state, row_number() OVER () AS place FROM (
-                    SELECT person, target, due_at, state FROM ledger
-                    WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL AND due_at > now() + \(soon)
-                    ORDER BY due_at LIMIT $1
-                ) AS ahead
-            ) AS d
+    private static let count = counting(of: RetryReason.ofOutage)
+    private static let countLimited = counting(of: RetryReason.ofLimit)
+
+    private static func counting(of reasons: [String]) -> Statement {
+        Statement(
+            """
+            WITH walked AS MATERIALIZED (
+                SELECT d.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+                CROSS JOIN LATERAL (
+                    SELECT person, target, due_at, state, reason, row_number() OVER () AS place FROM (
+                        SELECT person, target, due_at, state, reason FROM ledger
+                        WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL AND due_at > now() + \(soon)
+                        ORDER BY due_at LIMIT $1
+                    ) AS ahead
+                ) AS d
+            )
+            SELECT p.app, \(provider), count(*), max(w.due_at), (SELECT max(place) >= $1 FROM walked)
+            FROM walked w
+            \(outlet(of: "", for: reasons))
+              AND \(provider) IS NOT NULL
+            GROUP BY 1, 2 ORDER BY 1, 2
+            """,
+            effect: .reads
         )
-        SELECT p.app, \(provider), count(*), max(w.due_at), (SELECT max(place) >= $1 FROM walked)
-        FROM walked w
-        \(outlet(of: ""))
-          AND \(provider) IS NOT NULL
-        GROUP BY 1, 2 ORDER BY 1, 2
-        """,
-        effect: .reads
-    )
+    }
 
     private static let bringForward = Statement(
         """
         WITH walked AS MATERIALIZED (
-            SELECT person, id, target, due_at, state FROM ledger
+            SELECT person, id, target, due_at, state, reason FROM ledger
             WHERE urgency = $1::bigint AND due_at IS NOT NULL AND sent_at IS NULL
               AND due_at >= greatest($2::timestamptz, now() + \(soon))
             ORDER BY due_at LIMIT $3
@@ -140,8 +191,9 @@ package struct RetryStore: Sendable {
         ), locked AS MATERIALIZED (
             SELECT l.person, l.id, l.target, c.place FROM chosen c
             CROSS JOIN LATERAL (
-                SELECT person, id, target FROM ledger
-                WHERE person = ANY (ARRAY[c.person]) AND id = c.id AND target = c.target AND state = 'r'
+                SELECT person, id, target FROM ledger t
+                WHERE t.person = ANY (ARRAY[c.person]) AND t.id = c.id AND t.target = c.target
+                  AND \(waits("t", for: RetryReason.ofOutage))
                 FOR UPDATE SKIP LOCKED
             ) AS l
         ), moved AS (

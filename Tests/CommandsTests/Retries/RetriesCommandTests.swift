@@ -1,5 +1,6 @@
 import CommandLineSupport
 import IntegrationSupport
+import Push
 import Store
 import TestSupport
 import Testing
@@ -13,6 +14,13 @@ import Testing
     .timeLimit(.ofTest)
 )
 struct RetriesCommandTests {
+    @Test("each reason of a waiting retry is a word of a provider's answer, and belongs to an outage or to a limit")
+    func reasons() {
+        let words = Set(VerdictReason.allCases.map(\.rawValue))
+        #expect(words.isSuperset(of: RetryReason.ofOutage + RetryReason.ofLimit))
+        #expect(Set(RetryReason.ofOutage).isDisjoint(with: RetryReason.ofLimit))
+    }
+
     private static let forward = [
         "retries", "bring-forward", "--app", "drop", "--provider", "fcm", "--by", "ada", "--because", "it works again",
     ]
@@ -36,9 +44,9 @@ struct RetriesCommandTests {
     func life() async throws {
         try await Self.with { prompt, servers in
             let nothing = await prompt.run("retries")
-            #expect(nothing.code == .answerIsNo && nothing.output == "No delivery waits in a retry tier.")
+            #expect(nothing.code == .answerIsNo && nothing.output == "No delivery waits for another attempt.")
             let none = await prompt.run(Self.forward)
-            #expect(none.output == "No delivery of drop through fcm waits in a retry tier.")
+            #expect(none.output == "No delivery of drop through fcm waits for another attempt after an outage.")
             try await servers.addRetry("a", through: "fcm", dueIn: 610)
             try await servers.addRetry("b", through: "expo", dueIn: 610)
             let list = await prompt.run("retries", "list", "--app", "drop")
@@ -53,6 +61,27 @@ struct RetriesCommandTests {
                 "SELECT concat_ws(' ', operator, act, filter, items, because) FROM audit"
             )
             #expect(audit == [#"ada retries-bring-forward {"app": "drop", "provider": "fcm"} 1 it works again"#])
+        }
+    }
+
+    @Test("waits that the provider has requested for a rate limit are listed apart, and stay")
+    func limits() async throws {
+        try await Self.with { prompt, servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 7_200, state: "deferred")
+            try await servers.addRetry("b", through: "fcm", dueIn: 7_200, reason: "QUOTA_EXCEEDED", state: "deferred")
+            let list = await prompt.run("retries")
+            for words in ["an outage", "a rate limit"] { #expect(list.output.contains(words), "\(list.output)") }
+            let json = await prompt.run("retries", "--json")
+            let limited = #""limited":[{"app":"drop","provider":"fcm","waiting":1,"#
+            #expect(json.output.contains(limited), "\(json.output)")
+            let done = await prompt.run(Self.forward)
+            #expect(done.output.hasPrefix("Brought 1 retry forward"), "\(done.output)\(done.complaints)")
+            #expect(done.output.contains("1 other waits as long as the provider has requested"), "\(done.output)")
+            let states = try await servers.retryStates()
+            #expect(states == ["a deferred soon 1", "b deferred later 1"])
+            let again = await prompt.run(Self.forward)
+            #expect(again.code == .answerIsNo)
+            #expect(again.output.contains("1 other waits as long as the provider has requested"), "\(again.output)")
         }
     }
 

@@ -1,3 +1,4 @@
+import BellhopRules
 import IntegrationSupport
 import ServiceRuntime
 import Settings
@@ -31,6 +32,17 @@ struct ProviderWatchDutyTests {
                 answers: 120
             )
         ]
+        return report
+    }
+
+    /// The report of a worker that has seen no outage and whose push was accepted, a minute from now unless stated.
+    private static func working(
+        _ id: String,
+        _ providers: [String] = ["fcm"],
+        at: Timestamp = DeadLetterSamples.ago(-60)
+    ) -> Heartbeat {
+        var report = heartbeat(id, role: "worker")
+        report.takings = providers.map { ProviderSuccess(app: "drop", provider: $0, at: at) }
         return report
     }
 
@@ -88,6 +100,47 @@ struct ProviderWatchDutyTests {
                 #expect(log.records.first?.fields["answer"] == .text("UNAVAILABLE"))
                 let end = log.records.dropFirst().first?.fields
                 #expect(end?["waiting"] == .integer(1) && end?["last"] != nil, "\(told)")
+            }
+        }
+    }
+
+    @Test("retries are brought forward although all workers were restarted between the outage and its end")
+    func restartedWorkers() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 900)
+            try await Self.with(servers) { book, registry, log in
+                try await book.announce(Self.failing())
+                try await eventually("it is measured") { registry.text().contains("\(Self.gauge) 1") }
+                try await book.leave("w1")
+                try await eventually("nothing is known of it") { registry.text().contains("\(Self.gauge) 0") }
+                let waiting = try await servers.retryStates()
+                #expect(waiting == ["a retrying later 1"], "the end of a worker is not the end of an outage")
+                try await book.announce(Self.working("w2"))
+                try await eventually("the retry is due soon") {
+                    try await servers.retryStates() == ["a deferred soon 1"]
+                }
+                #expect(log.messages.contains("provider accepts deliveries again, bringing its retries forward"))
+            }
+        }
+    }
+
+    @Test("after a restart of all processes, many retries are brought forward at the first success, and a few are not")
+    func restartedScheduler() async throws {
+        try await ServerFixture.withSchema { servers in
+            for user in 10...19 { try await servers.addRetry("u\(user)", through: "fcm", dueIn: 900) }
+            try await servers.addRetry("x", through: "expo", dueIn: 900)
+            let earlier = HeartbeatStore(pool: servers.pool)
+            // The last success of a worker from before the start proves nothing.
+            try await earlier.announce(Self.working("w1", at: DeadLetterSamples.ago(60)))
+            try await Self.with(servers) { book, _, log in
+                try await book.announce(Self.working("w2", ["expo", "fcm"]))
+                try await eventually("the retries are due soon") {
+                    try await servers.retryStates().filter { $0?.hasSuffix("deferred soon 1") == true }.count == 10
+                }
+                let others = try await servers.retryStates().last
+                #expect(others == "x retrying later 1")
+                let told = "provider accepts deliveries, bringing the retries from before this start forward"
+                #expect(log.messages.first == told, "\(log.messages)")
             }
         }
     }

@@ -72,6 +72,33 @@ struct RetryStoreTests {
         }
     }
 
+    @Test("a long wait that no tier fits is brought forward too, and a wait for a rate limit or by a rule is not")
+    func longWaits() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 7_200, state: "deferred")
+            try await servers.addRetry("b", through: "fcm", dueIn: 7_200, reason: "QUOTA_EXCEEDED", state: "deferred")
+            try await servers.addRetry("c", through: "fcm", dueIn: 600, reason: "device-rate")
+            try await servers.addRetry("d", through: "fcm", dueIn: 7_200, reason: "quiet-hours", state: "deferred")
+            try await servers.addRetry("e", through: "fcm", dueIn: 600, reason: "SENDER_ID_MISMATCH")
+            let store = RetryStore(pool: servers.pool)
+            let waiting = try await store.waiting()
+            #expect(waiting.map { "\($0.provider) \($0.count)" } == ["fcm 1"])
+            let limited = try await store.limited()
+            #expect(limited.map { "\($0.provider) \($0.count)" } == ["fcm 2"])
+            let step = try await Self.step(store)
+            #expect(step.moved == 1)
+            let states = try await servers.retryStates()
+            #expect(
+                states == [
+                    "a deferred soon 1", "b deferred later 1", "c retrying later 1", "d deferred later 1",
+                    "e retrying later 1",
+                ]
+            )
+            let after = try await store.waiting()
+            #expect(after.isEmpty, "it is about to be sent")
+        }
+    }
+
     @Test("a walk in small steps passes the deliveries of other outlets and those with the same due time")
     func walk() async throws {
         try await ServerFixture.withSchema { servers in

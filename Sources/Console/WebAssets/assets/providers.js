@@ -15,7 +15,7 @@ function bringForward(one) {
   return perform({
     act: "retries-bring-forward", title: `Bring retries forward: ${one.app} · ${one.provider}`, verb: "Bring forward",
     body: () => ({ options: { app: one.app, provider: one.provider } }),
-    note: "They are sent now, 200 users per second, instead of at their next attempt. No attempt is lost by it.",
+    note: "They are sent now, 200 users per second, instead of at their next attempt. No attempt is lost by it. Waits that the provider has requested for a rate limit stay.",
     says: (done) => `Brought ${of(done.deliveries, "retry", "retries")} forward.`,
   }).then(refreshSoon);
 }
