@@ -25,7 +25,7 @@ package struct EveryoneCount: Sendable {
     package var text: String {
         let count = "\(users.isCapped ? "more than " : "")\(users.users.of("user"))"
         let belonging = "everyone in \(app) is \(count) now, each with a stored recipient.upserted"
-        guard others.users > 0 || others.isCapped else { return belonging }
+        guard others.users > 0 else { return belonging }
         let least = others.isCapped ? "at least " : ""
         let verb = others.users == 1 ? "has" : "have"
         return "\(belonging); \(least)\(others.users.of("other user")) with a device \(verb) none"

@@ -90,7 +90,7 @@ struct PlanningTests {
             try await OtherUsers.count(in: servers)
             try await OtherUsers.arrive(at: servers)
             _ = try await servers.owner.run(
-                "UPDATE ledger SET state = 'r' WHERE due_at IS NOT NULL AND sent_at IS NULL"
+                "UPDATE ledger SET state = 'r', reason = 'UNAVAILABLE' WHERE due_at IS NOT NULL AND sent_at IS NULL"
             )
             let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin), size: 1)
             try await Self.closing(admin) {
@@ -99,6 +99,59 @@ struct PlanningTests {
                 #expect(waiting.first?.isCapped == true)
             }
         }
+    }
+
+    @Test("the size of an audience is counted by a key and up to its limit, also by a plan for empty tables")
+    func audiences() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await OtherUsers.stopCounting(in: servers)
+            try await OtherUsers.count(in: servers)
+            // The server explains plans by the settings of a worker's session, which the counts set for themselves.
+            let worker = try StatementCoverage.pool(on: servers)
+            try await Self.closing(worker) {
+                _ = try await Self.audiences(worker)
+                try await Self.expectBounds(servers, worker)
+            }
+            let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin), size: 1)
+            try await Self.closing(admin) {
+                _ = try await Self.audiences(admin)
+                try await OtherUsers.arrive(at: servers)
+                // Devices of other apps, before those of this one in the order of users.
+                _ = try await servers.owner.run(
+                    """
+                    INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                        last_seen_at, source_time)
+                    SELECT 'padel', 'a-' || n, 'sub_0000000000000008', 'ios', 'fcm', 'a-' || n, now(), now(), now()
+                    FROM generate_series(1, 5000) n
+                    """
+                )
+                let before = try await OtherUsers.rowsRead(servers, by: admin)
+                let sizes = try await Self.audiences(admin)
+                #expect(sizes.map(\.isCapped) == [true, true, true])
+                #expect(sizes.map(\.users) == [100, 100, 0])
+                let after = try await OtherUsers.rowsRead(servers, by: admin)
+                for (table, rows) in after {
+                    let read = rows - (before[table] ?? 0)
+                    #expect(read < 1_000, "\(read) rows of \(table)")
+                }
+            }
+        }
+    }
+
+    /// Counts followers, everyone, and users with a device outside of everyone, up to 100 rows each.
+    private static func audiences(_ pool: PostgresPool) async throws -> [AudienceSize] {
+        [
+            try await AudienceSize(of: AudienceName(app: "drop", topic: "venue:1"), on: pool, upTo: 100),
+            try await AudienceSize(of: AudienceName(app: "drop", topic: nil), on: pool, upTo: 100),
+            try await AudienceSize(outsideOfEveryoneIn: "drop", on: pool, among: 100),
+        ]
+    }
+
+    private static func expectBounds(_ servers: ServerFixture, _ pool: PostgresPool) async throws {
+        let keys = try await Keys(in: servers)
+        let looks = try await ServerPlans.looks(on: pool)
+        #expect(Set(looks.map(\.table)).isSuperset(of: ["follows", "recipients", "push_subscriptions"]))
+        for look in looks where !keys.suffice(for: look) { Issue.record("\(look)") }
     }
 
     @Test("a statement that reads a whole table for each element of a batch is detected")
