@@ -47,6 +47,7 @@ package enum ConsoleCommand: Command {
             log: (process.logger, process.metrics)
         )
         surroundings.origin = configuration.consoleOrigin
+        surroundings.docsURL = configuration.docsURL
         surroundings.proxies = configuration.apiProxies
         let console = OperatorConsole(surroundings)
         var limits = OperatorConsole.limits

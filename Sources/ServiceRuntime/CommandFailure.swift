@@ -20,7 +20,10 @@ package struct CommandFailure: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// The text in one line: control characters in the result are escaped.
-    package var description: String { "\(attempted): \(cameBack); \(whatToDo)".escapingControls() }
+    package var description: String { "\(attempted): \(fact); \(whatToDo)".escapingControls() }
+
+    /// The result without the full stop at its end, since the text continues.
+    private var fact: Substring { cameBack.hasSuffix(".") ? cameBack.dropLast() : cameBack[...] }
 }
 
 /// The exit code of a command, for scripts.

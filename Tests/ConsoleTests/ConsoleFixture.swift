@@ -87,6 +87,7 @@ struct ConsoleFixture: Sendable {
             log: (logger, metrics)
         )
         surroundings.origin = origin
+        surroundings.docsURL = context.configuration.docsURL
         return ConsoleFixture(
             servers: servers,
             console: OperatorConsole(surroundings),

@@ -17,6 +17,12 @@ struct CommandFailureTests {
         )
     }
 
+    @Test("a result that ends with a full stop is continued without it")
+    func stop() {
+        let failure = CommandFailure(.bug, attempted: "a", cameBack: "It did not happen.", whatToDo: "look again")
+        #expect("\(failure)" == "a: It did not happen; look again")
+    }
+
     @Test("the exit codes are the documented ones")
     func codes() {
         #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 64, 65, 69, 70, 75, 78])

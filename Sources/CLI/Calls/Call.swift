@@ -49,14 +49,39 @@ package struct Call: Sendable {
         _ lines: () async throws -> [String],
         emphasis: (_ index: Int, _ line: String) -> LineStyle
     ) async throws -> Never {
+        try expectScreen()
+        while true {
+            show(try await lines(), emphasis)
+            try await pauseOnScreen()
+        }
+    }
+
+    /// Shows lines that are read again every two seconds, until there is a result, or until Ctrl-C.
+    package func watch<End>(
+        _ look: () async throws -> (lines: [String], end: End?),
+        emphasis: (_ index: Int, _ line: String) -> LineStyle
+    ) async throws -> End {
+        try expectScreen()
+        while true {
+            let (lines, end) = try await look()
+            show(lines, emphasis)
+            if let end { return end }
+            try await pauseOnScreen()
+        }
+    }
+
+    private func expectScreen() throws(CommandFailure) {
         guard shell.output.isTerminal, !isJSON else {
             throw words.misuse("--watch requires a terminal and cannot be combined with --json")
         }
-        while true {
-            let read = try await lines()
-            shell.output.showScreen(read.enumerated().map { (text: $1, emphasis: emphasis($0, $1)) })
-            guard shell.output.isOpen else { throw CancellationError() }
-            try await Task.sleep(for: .seconds(2))
-        }
+    }
+
+    private func show(_ lines: [String], _ emphasis: (_ index: Int, _ line: String) -> LineStyle) {
+        shell.output.showScreen(lines.enumerated().map { (text: $1, emphasis: emphasis($0, $1)) })
+    }
+
+    private func pauseOnScreen() async throws {
+        guard shell.output.isOpen else { throw CancellationError() }
+        try await Task.sleep(for: .seconds(2))
     }
 }

@@ -27,8 +27,9 @@ extension DeadLetterSession {
         }
         guard try confirm(preview.question) else { return .answerIsNo }
         let done = try await operations.perform(preview, input, by: try actingOperator())
-        let undoing = preview.act == .note ? nil : done.number.map { " bellhop dead-letters undo \($0) takes it back." }
-        answer(done.json, lines: ["\(preview.act.pastWords) \(done.items.of("item")).\(undoing ?? "")"])
+        let undoing =
+            preview.act == .note ? nil : done.number.map { " (act \($0)). bellhop dead-letters undo \($0) reverts it." }
+        answer(done.json, lines: ["\(preview.act.pastWords) \(done.items.of("item"))\(undoing ?? ".")"])
         return .done
     }
 
@@ -37,22 +38,23 @@ extension DeadLetterSession {
 
     /// Performs `audit`: it lists operators' acts, the most recent first.
     func audit() async throws -> ExitCode {
-        let entries = try await operations.audit(input)
+        let log = try await operations.audit(input)
         let now = SystemTime().timestamp
         let isNarrow = (width ?? .max) < Self.roomForInstants
-        let rows = entries.map { entry in
+        let rows = log.entries.map { entry in
             [
                 String(entry.number), isNarrow ? HumanText.ago(entry.at, now) : HumanText.instant(entry.at),
                 HumanText.cut(entry.operator, to: 20),
                 HumanText.cut(entry.login ?? "-", to: 20), entry.act + (entry.replay.map { " \($0)" } ?? ""),
-                entry.items.grouped, HumanText.cut(entry.filterWords, to: 500), HumanText.cut(entry.because, to: 500),
+                entry.items.grouped, HumanText.cut(log.selection(of: entry), to: 500),
+                HumanText.cut(entry.because, to: 500),
             ]
         }
-        let columns = ["number", "when", "who", "log-in", "act", "items", "filter", "because"]
+        let columns = ["act", "when", "who", "log-in", "what", "items", "filter", "because"]
         let table = TextTable(columns, texts: [1, 2, 3, 4, 6, 7], flexible: [6, 7], optional: [3], rows: rows)
         answer(
-            entries.json,
-            lines: entries.isEmpty ? ["No actions yet."] : table.lines(fitting: width),
+            log.json,
+            lines: log.entries.isEmpty ? ["No actions yet."] : table.lines(fitting: width),
             emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
         return .done
@@ -66,29 +68,5 @@ extension DeadLetterAction {
         case .restore: "Restored"
         case .note: "Added a note to"
         }
-    }
-}
-
-extension AuditEntry {
-    /// The filter as `app drop, reason malformed-json`.
-    fileprivate var filterWords: String {
-        let words = filter.members.filter { $0.key != "itemCount" }.map { member in
-            if member.key == "items" { return "items \(itemWords)" }
-            let list = member.value.array.map { $0.compactMap(\.string).joined(separator: ", ") }
-            let value =
-                member.value.string ?? list
-                ?? String(decoding: JSONWriter.canonicalBytes(of: member.value), as: UTF8.self)
-            return "\(member.key) \(value)"
-        }
-        // The file determines which items are imported.
-        let nothing = act == "import" ? "-" : "all open items"
-        return words.isEmpty ? nothing : words.joined(separator: ", ")
-    }
-
-    /// The first named item, and the number of further named items.
-    private var itemWords: String {
-        let named = filter["items"]?.array?.compactMap(\.string) ?? []
-        let count = filter["itemCount"]?.number?.int64.map { Int(clamping: $0) } ?? named.count
-        return (named.first ?? "-") + (count > 1 ? " and \((count - 1).grouped) more" : "")
     }
 }

@@ -46,10 +46,14 @@ extension DeadLetterSession {
         let id = try input.replayNumber()
         let emphasis = { (index: Int, _: String) -> LineStyle in index == 0 ? .heading : .plain }
         if words.has("watch") {
-            try await request.call.watch(
+            guard let id else {
+                try await request.call.watch({ table(of: try await replays.latest()) }, emphasis: emphasis)
+            }
+            return try await request.call.watch(
                 {
-                    guard let id else { return table(of: try await replays.latest()) }
-                    return try await replays.answer(try await replays.progress(of: id, input)).lines
+                    let progress = try await replays.progress(of: id, input)
+                    let isOver = progress.isFinished || progress.replay.state == .paused
+                    return (try await replays.answer(progress).lines, isOver ? Self.exitCode(of: progress) : nil)
                 },
                 emphasis: emphasis
             )
@@ -113,6 +117,10 @@ extension DeadLetterSession {
     private func report(_ progress: ReplayProgress) async throws -> ExitCode {
         let found = try await replays.answer(progress)
         answer(found.json, lines: found.lines)
+        return Self.exitCode(of: progress)
+    }
+
+    private static func exitCode(of progress: ReplayProgress) -> ExitCode {
         switch progress.replay.state {
         case .done: return progress.outcomes.keys.contains { $0.isFailure || $0 == .tooOld } ? .answerIsNo : .done
         case .running: return .done

@@ -11,7 +11,8 @@ extension DeadLetterVerb {
             "Shows one item. Personal data is masked; --reveal shows it and is recorded in the audit."
         case .replay:
             "Sends items again. A scheduler runs the replay, even if this terminal closes; --dry-run predicts each outcome."
-        case .replays: "Lists replays, active ones first; for one replay, its failures and their reasons."
+        case .replays:
+            "Lists replays, active ones first; for one replay, its failures and their reasons. With --watch, the command ends when that replay does."
         case .pause: "Pauses a replay immediately; items already sent still complete."
         case .resume: "Resumes a paused replay; --rate changes the rate of a running one, too."
         case .cancel: "Cancels a replay; unsent items become open again."
@@ -20,7 +21,7 @@ extension DeadLetterVerb {
         case .note: "Writes into the history of items."
         case .discard: "Discards open items; restore reopens them, undo reverts a whole action."
         case .restore: "Opens items again that were discarded."
-        case .undo: "Reverts a discard or restore by its audit number, for items unchanged since."
+        case .undo: "Reverts a discard or restore by the act's number in the audit, for items unchanged since."
         case .export: "Writes items with their messages as JSON lines, personal data included; the audit notes it."
         case .import: "Imports items from an export."
         case .audit: "Lists operator actions with item counts and reasons, latest first."
@@ -34,7 +35,7 @@ extension DeadLetterVerb {
         case .list: "list --reason attempts-exhausted --provider fcm --sort oldest --limit 20"
         case .show: "show noti_635a46c"
         case .replay: "replay --fingerprint a9bec42e --ramp --because \"FCM says it is over\""
-        case .replays: "replays 12"
+        case .replays: "replays 12 --watch"
         case .pause: "pause 12 --because \"it fails again\""
         case .resume: "resume 12 --rate 20/s --because \"the cause is corrected\""
         case .cancel: "cancel 12 --because \"not tonight\""

@@ -49,6 +49,12 @@ extension ReplayAnswer {
             table.add(["  \(outcome.words)\(reached)", count.grouped])
         }
         lines += table.lines().dropFirst()
+        for part in unsent {
+            let why = [part.outcome.rawValue.replacing("-", with: " "), part.reason].compactMap { $0 }
+            let others = part.count > part.items.count ? ", …" : ""
+            let items = part.items.joined(separator: ", ") + others
+            lines.append("Not sent, \(why.joined(separator: ", ")): \(part.count.grouped) (\(items))")
+        }
         // Without failures, or within a short time, the table is sufficient.
         if course.failed.contains(where: { $0 > 0 }), progress.settled > 1 {
             let end = replay.finishedAt ?? now

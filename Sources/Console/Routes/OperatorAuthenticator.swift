@@ -11,6 +11,7 @@ struct OperatorAuthenticator: Sendable {
     let cookie: ConsoleCookie
     /// The origin under which browsers reach the console, or `nil` if it is the address on which it listens.
     let origin: WebOrigin?
+    let docsURL: String?
     let proxies: [AddressRange]
     let time: any TimeSource
     let logger: Logger
@@ -21,6 +22,7 @@ struct OperatorAuthenticator: Sendable {
         self.sessions = sessions
         cookie = ConsoleCookie(isSecure: surroundings.origin?.text.hasPrefix("https://") ?? false)
         origin = surroundings.origin
+        docsURL = surroundings.docsURL
         proxies = surroundings.proxies
         time = surroundings.time
         logger = surroundings.logger.labelled("console")
@@ -75,7 +77,7 @@ struct OperatorAuthenticator: Sendable {
         cookie.value(in: request).map(sessions.end)
         count("done")
         logger.notice("\(person.name) has signed in", Self.fields(peer))
-        var response = Self.telling(session)
+        var response = telling(session)
         response.headers["Set-Cookie"] = cookie.field(value)
         return response
     }
@@ -86,11 +88,12 @@ struct OperatorAuthenticator: Sendable {
         return HTTPResponse(status: 204, headers: ["Set-Cookie": cookie.removal])
     }
 
-    /// Returns the signed-in operator, and the proof that acts must send.
-    static func telling(_ session: Session) -> HTTPResponse {
+    /// Returns the signed-in operator, the proof that acts must send, and the address of the documentation.
+    func telling(_ session: Session) -> HTTPResponse {
         let person = session.person
         let object: JSONValue = [
             "name": .string(person.name), "role": .string(person.role.rawValue), "proof": .string(session.proof),
+            "docs": docsURL.map(JSONValue.string) ?? .null,
         ]
         return .json(JSONWriter.canonicalBytes(of: object))
     }

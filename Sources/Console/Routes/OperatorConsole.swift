@@ -14,6 +14,8 @@ package struct OperatorConsole: Sendable {
         package let operators: WatchedDocument<OperatorFile>
         package let time: any TimeSource
         package var origin: WebOrigin?
+        /// The web address of the folder that contains `docs`; `nil` if pages of the documentation are not linked.
+        package var docsURL: String?
         /// Proxies whose statement about a caller's address is trusted.
         package var proxies: [AddressRange] = []
         package let logger: Logger
@@ -153,7 +155,7 @@ package struct OperatorConsole: Sendable {
         // The body contains only a token.
         add("POST", "/api/sign-in", body: RouteBody(atMost: 1_024), &router) { try door.signIn($0, metrics.attempt) }
         add("POST", "/api/sign-out", &router) { try door.signOut($0) }
-        add("GET", "/api/session", &router) { OperatorAuthenticator.telling(try door.admit($0)) }
+        add("GET", "/api/session", &router) { door.telling(try door.admit($0)) }
     }
 
     private func addBoard(_ router: inout Router) {

@@ -10,6 +10,7 @@ enum ConsolePages {
         StaticAsset("/console.css", type: "text/css; charset=utf-8", PackageResources.console_css),
         StaticAsset("/console.js", type: "text/javascript; charset=utf-8", script),
         StaticAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
+        StaticAsset("/icon-bad.svg", type: "image/svg+xml", PackageResources.icon_bad_svg),
     ]
 
     /// Blocks inline scripts, inline styles and other origins, and prevents text from becoming a script or markup.

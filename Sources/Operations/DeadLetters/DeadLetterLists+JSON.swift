@@ -38,18 +38,14 @@ extension DeadLetterPage {
 }
 
 extension AuditEntry {
-    package var json: JSONValue {
-        .members([
+    /// The members that an answer has for an entry.
+    var members: [(String, JSONValue)] {
+        [
             ("number", .int(number)), ("at", .string(at.description)), ("by", .string(self.operator)),
             ("login", .optional(login)),
             ("act", .string(act)),
             ("filter", .object(filter)), ("items", .int(items)),
             ("because", .string(because)), ("replay", replay.map { .int($0) } ?? .null),
-        ])
+        ]
     }
-}
-
-extension [AuditEntry] {
-    /// The answer of `audit`.
-    package var json: JSONValue { .members([("acts", .array(map(\.json)))]) }
 }

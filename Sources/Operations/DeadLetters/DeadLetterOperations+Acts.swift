@@ -9,11 +9,14 @@ package struct DeadLetterActPreview: Sendable {
     let filter: DeadLetterFilter
     package let count: DeadLetterCount
     let composition: DeadLetterComposition
+    /// The number of the act that this one reverts; `nil` if it reverts none.
+    private var reverted: Int64? { filter.act }
 
     package var question: ActQuestion {
-        ActQuestion(
+        let reverts = reverted.map { "reverts act \($0): it " } ?? ""
+        return ActQuestion(
             count: count.items,
-            deed: "\(act.words) \(count.text(composition))",
+            deed: "\(reverts)\(act.words) \(count.text(composition))",
             asOf: filter.filedBy,
             about: composition
         )
@@ -61,12 +64,12 @@ extension DeadLetterOperations {
             throw OperationError.unfit("undo takes the number of one act; audit has them", field: "items")
         }
         guard let entry = try await store.auditEntry(number) else {
-            let advice = "bellhop dead-letters audit lists them"
-            throw input.error(.notPossible, "there is no such act", advice: advice, about: text)
+            let advice = "bellhop dead-letters audit lists them; a replay's number is not an act's"
+            throw input.error(.notPossible, "there is no such act", advice: advice, about: "act \(text)")
         }
         guard let reverse = entry.reverse else {
             let message = "it was \(entry.act), which undo cannot take back"
-            throw input.error(.notPossible, message, advice: entry.remedy, about: text)
+            throw input.error(.notPossible, message, advice: entry.remedy, about: "act \(text)")
         }
         var filter = DeadLetterFilter()
         filter.act = number

@@ -50,7 +50,7 @@ extension DeadLetterOperations {
         _ input: DeadLetterInput
     ) async throws -> DeadLetterEdit {
         let (dryRun, cutoff) = (try dryRun(), try await cutoff())
-        var edit = DeadLetterEdit(isOfOneItem: false, asOf: filter.filedBy)
+        var edit = DeadLetterEdit(of: filter, asOf: filter.filedBy)
         var last = ""
         while true {
             let page = try await store.messages(filter, after: last, atMost: 200)
@@ -135,7 +135,8 @@ extension DeadLetterOperations {
         _ input: DeadLetterInput,
         by operator: ActingOperator
     ) async throws -> (replay: Int64, items: Int) {
-        switch try await store.hand(in: edit.corrections, at: try input.pace(), by: `operator`) {
+        let pace = try input.pace()
+        switch try await store.hand(in: edit.corrections, selectedBy: edit.filter, at: pace, by: `operator`) {
         case .sent(let replay, let items): return (replay, items)
         case .notOpen:
             let message = edit.isOfOneItem ? "it is no longer open" : "none of them is still open"

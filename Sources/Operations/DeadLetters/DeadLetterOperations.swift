@@ -74,9 +74,10 @@ package struct DeadLetterOperations: Sendable {
     private static let usualPage = 50
 
     /// Returns the operators' acts, the most recent first.
-    package func audit(_ input: DeadLetterInput) async throws -> [AuditEntry] {
+    package func audit(_ input: DeadLetterInput) async throws -> AuditLog {
         try input.expectNoItems()
-        return try await store.auditLog(atMost: try input.fields.number("limit", in: 1...100_000) ?? 50)
+        let limit = try input.fields.number("limit", in: 1...100_000) ?? 50
+        return try await AuditLog(try await store.auditLog(atMost: limit), in: store)
     }
 
     /// Returns the one item that the fields name, with all its details.

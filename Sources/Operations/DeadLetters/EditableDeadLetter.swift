@@ -77,7 +77,7 @@ extension DeadLetterOperations {
             let advice = "replay sends it as it is"
             throw input.error(.notPossible, "nothing was changed", advice: advice, about: letter.id)
         }
-        var edit = DeadLetterEdit(isOfOneItem: true)
+        var edit = DeadLetterEdit()
         edit.add(
             Correction(copy, of: letter.id, changes, origin),
             of: letter.detail.summary.cause,

@@ -6,20 +6,26 @@ package import Store
 package struct ReplayAnswer: Sendable {
     package let progress: ReplayProgress
     package let failures: [ReplayFailure]
+    /// The items that ended without a message for their users.
+    package let unsent: [UnsentReplayItems]
     package let course: ReplayTimeline
     /// The reach of its fan-outs; `nil` if it has started none.
     package let reach: ReplayReach?
+    /// The name of the group that the filter selects by its fingerprint; `nil` if it selects no group.
+    package var group: String?
     package let now: Timestamp
 
     package init(
         _ progress: ReplayProgress,
         failures: [ReplayFailure] = [],
+        unsent: [UnsentReplayItems] = [],
         course: ReplayTimeline = ReplayTimeline(),
         reach: ReplayReach? = nil,
         now: Timestamp
     ) {
         self.progress = progress
         self.failures = failures
+        self.unsent = unsent
         self.course = course
         self.reach = reach
         self.now = now
@@ -36,6 +42,12 @@ package struct ReplayAnswer: Sendable {
                 ("at", .string(failure.at.description)),
             ])
         }
+        let others = unsent.map { part in
+            JSONValue.members([
+                ("outcome", .string(part.outcome.rawValue)), ("reason", .optional(part.reason)),
+                ("count", .int(part.count)), ("items", .array(part.items.map(JSONValue.string))),
+            ])
+        }
         let shares: [(String, JSONValue)] = [
             ("settled", .array(course.settled.map(JSONValue.int))),
             ("failed", .array(course.failed.map(JSONValue.int))),
@@ -44,7 +56,7 @@ package struct ReplayAnswer: Sendable {
             progress.replay.members + [
                 ("waiting", .int(progress.waiting)), ("underWay", .int(progress.underWay)),
                 ("outcomes", .members(outcomes)), ("failures", .array(failed)), ("course", .members(shares)),
-                ("reach", reach?.json ?? .null),
+                ("reach", reach?.json ?? .null), ("unsent", .array(others)), ("group", .optional(group)),
             ]
         )
     }

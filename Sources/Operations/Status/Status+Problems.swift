@@ -34,7 +34,9 @@ extension Status {
     }
 
     private var shellProblems: [String] {
-        catalogObstacle.map { ["this shell's catalogues cannot be read, so the topology was not checked: \($0)"] } ?? []
+        catalogObstacle.map { obstacle in
+            ["this shell's catalogues cannot be read, so the topology was not checked: \(Self.firstFault(obstacle))"]
+        } ?? []
     }
 
     /// Problems with clocks.

@@ -140,11 +140,21 @@ extension Status {
         }
         if let (who, why) = refused.first {
             let others = refused.count > 1 ? " and \((refused.count - 1).of("other")) have" : " has"
+            // This shell usually reads the same files, and its problem contains the same fault.
+            let isKnown = catalogObstacle.map { $0.hasPrefix(why) } ?? false
+            let fault = isKnown ? ", for the same fault" : ": \(Self.firstFault(why))"
             problems.append(
-                "\(who.role) \(who.host)[\(who.process)]\(others) refused the new catalogues, the old ones serve: \(why)"
+                "\(who.role) \(who.host)[\(who.process)]\(others) refused the new catalogues, the old ones serve\(fault)"
             )
         }
         return problems
+    }
+
+    /// Returns the first fault of a text with one per line, after its heading.
+    static func firstFault(_ text: String) -> String {
+        let lines = text.split(separator: "\n")
+        guard lines.count > 2 else { return text }
+        return "\(lines[0]) \(lines[1]) …; bellhop check-config shows all of it"
     }
 
     /// The limit of reported obstacles.

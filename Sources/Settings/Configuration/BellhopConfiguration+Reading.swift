@@ -44,6 +44,7 @@ extension BellhopConfiguration {
         apiListen = reader.address(.apiListen, default: .loopback(8_080))
         consoleListen = reader.address(.consoleListen, default: .loopback(8_081))
         consoleOrigin = reader.consoleOrigin()
+        docsURL = reader.docsURL()
         metricsListen = reader.address(.metricsListen, default: .loopback(9_464))
         managementURL = reader.url(.managementURL, schemes: ["http", "https"])
         listenURL = reader.url(.listenURL, schemes: ["postgres", "postgresql"]) ?? databaseURL
@@ -139,6 +140,19 @@ extension ConfigurationReader {
     fileprivate mutating func consoleOrigin() -> WebOrigin? {
         read(.consoleOrigin, expected: "an origin as browsers write it, such as https://bellhop.example.com") {
             WebOrigin($0)
+        }
+    }
+
+    fileprivate mutating func docsURL() -> String? {
+        let expected =
+            "an http or https URL of the folder that contains docs, without a query, such as "
+            + "https://git.example.com/bellhop/blob/main"
+        return read(.docsURL, expected: expected) { text -> String? in
+            guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host?.isEmpty == false,
+                url.user == nil, url.password == nil, url.query == nil, url.fragment == nil,
+                text.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+            else { return nil }
+            return String(text.reversed().drop { $0 == "/" }.reversed())
         }
     }
 

@@ -34,6 +34,10 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: none.
     package let consoleOrigin: WebOrigin?
+    /// The web address of the folder that contains `docs`, without a slash at its end, for links of the console.
+    ///
+    /// Default: none, and the console shows the names of pages as text.
+    package let docsURL: String?
     /// The base address of the operations endpoints; processes of a pool use the ports above it.
     ///
     /// Default: `127.0.0.1:9464`.

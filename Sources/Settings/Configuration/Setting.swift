@@ -45,6 +45,7 @@ package struct Setting: Sendable, Hashable {
     package static let apiListen = Setting("API_LISTEN")
     package static let consoleListen = Setting("CONSOLE_LISTEN")
     package static let consoleOrigin = Setting("CONSOLE_ORIGIN")
+    package static let docsURL = Setting("DOCS_URL")
     package static let metricsListen = Setting("METRICS_LISTEN")
     package static let managementURL = Setting("MANAGEMENT_URL", isSecret: true)
     package static let listenURL = Setting("LISTEN_URL", isSecret: true)
@@ -79,7 +80,8 @@ package struct Setting: Sendable, Hashable {
     /// An unknown flag or key of the file is a fault, and so is a similar `BELLHOP_*` name.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .consoleOrigin,
-        .metricsListen, .managementURL, .listenURL, .relayURL, .signIn, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins,
+        .docsURL, .metricsListen, .managementURL, .listenURL, .relayURL, .signIn, .jwtKeys, .jwtAudience, .jwtIssuer,
+        .apiOrigins,
         .apiRate,
         .apiProxies,
         .apiConnections, .operators, .publishers,

@@ -50,6 +50,13 @@ package enum DeadLetterAction: String, Sendable {
     }
 }
 
+/// The name of a group, by its latest item.
+package struct DeadLetterGroupName: Sendable, Equatable {
+    package let reason: String
+    package let provider: String?
+    package let app: String?
+}
+
 /// The result of an action.
 package enum DeadLetterActionResult: Sendable, Equatable {
     case done(items: Int)
@@ -111,6 +118,28 @@ extension DeadLetterAdmin {
         try await pool.run(Self.auditEntry, [.integer(number)]).map(AuditEntry.init).first
     }
 
+    /// Returns the actions with these numbers.
+    package func auditEntries(_ numbers: [Int64]) async throws(PostgresError) -> [Int64: AuditEntry] {
+        guard !numbers.isEmpty else { return [:] }
+        let entries = try await pool.run(Self.auditEntries, [.integerArray(numbers)]).map(AuditEntry.init)
+        return Dictionary(entries.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Returns the names of the groups with these fingerprints, by their latest items.
+    package func groupNames(_ fingerprints: [String]) async throws(PostgresError) -> [String: DeadLetterGroupName] {
+        guard !fingerprints.isEmpty else { return [:] }
+        let rows = try await pool.run(Self.groupNames, [.textArray(fingerprints)])
+        var names: [String: DeadLetterGroupName] = [:]
+        for row in rows.indices {
+            names[try rows.text(row, 0)] = DeadLetterGroupName(
+                reason: try rows.text(row, 1),
+                provider: try rows.optionalText(row, 2),
+                app: try rows.optionalText(row, 3)
+            )
+        }
+        return names
+    }
+
     /// Records an action that changes no item, such as the display of personal data or an export.
     package func audit(
         _ act: String,
@@ -144,6 +173,27 @@ extension DeadLetterAdmin {
     private static let auditLog = Statement(
         """
         SELECT \(AuditEntry.columns) FROM audit ORDER BY number DESC LIMIT $1
+        """,
+        effect: .reads
+    )
+
+    private static let auditEntries = Statement(
+        "SELECT \(AuditEntry.columns) FROM audit WHERE number = ANY($1::bigint[])",
+        effect: .reads
+    )
+
+    /// The index on groups begins with the state, so each state is looked up.
+    private static let groupNames = Statement(
+        """
+        SELECT f.fingerprint, d.reason, d.provider, d.app FROM unnest($1::text[]) AS f (fingerprint)
+        CROSS JOIN LATERAL (
+            SELECT l.* FROM unnest(ARRAY[\(DeadLetterState.list)]) AS s (state)
+            CROSS JOIN LATERAL (
+                SELECT reason, provider, app, last_failed_at FROM dead_letters
+                WHERE state = s.state AND fingerprint = f.fingerprint ORDER BY last_failed_at DESC LIMIT 1
+            ) AS l
+            ORDER BY l.last_failed_at DESC LIMIT 1
+        ) AS d
         """,
         effect: .reads
     )

@@ -108,6 +108,9 @@ package enum DeadLetterState: String, CaseIterable, Sendable {
     case resolved
     /// Discarded by an operator, who can restore it.
     case discarded
+
+    /// All states, for an SQL list.
+    static let list = allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }
 
 /// The order of a list of items.

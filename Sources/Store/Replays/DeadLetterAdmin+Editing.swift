@@ -27,9 +27,11 @@ extension DeadLetterAdmin {
     /// Stores the corrected copies of items, starts one replay that sends them, and marks the originals as resolved by
     /// them, in one transaction.
     ///
-    /// Each copy is a separate item whose history contains only the copy's deaths.
+    /// Each copy is a separate item whose history contains only the copy's deaths. The audit records `selection`, the
+    /// filter that the operator has typed; without one, the originals' ids.
     package func hand(
         in corrections: [Correction],
+        selectedBy selection: DeadLetterFilter? = nil,
         at pace: ReplayOrder.Pace = ReplayOrder.Pace(),
         by operator: ActingOperator
     ) async throws(PostgresError) -> EditOutcome {
@@ -51,7 +53,8 @@ extension DeadLetterAdmin {
                 Self.sendCopies,
                 [
                     .textArray(taken.map(\.copy.deadID)), .textArray(taken.map(\.original)),
-                    .json(Self.filter(taken.map(\.copy.deadID))), .json(Self.filter(taken.map(\.original))),
+                    .json(Self.filter(taken.map(\.copy.deadID))),
+                    .json(selection?.json.canonicalBytes ?? Self.filter(taken.map(\.original))),
                     .text(`operator`.name), .text(`operator`.because), .integer(Int64(pace.pauseShare)),
                     pace.rate.map { .integer(Int64($0)) } ?? .null, pace.isRamped ? .integer(1) : .null,
                 ]

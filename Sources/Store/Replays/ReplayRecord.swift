@@ -55,6 +55,14 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether the item certainly ended without a message for its user, and not as a failure.
+    package var isUnsent: Bool {
+        switch self {
+        case .suppressed, .expired, .deviceGone, .gone: true
+        default: false
+        }
+    }
+
     /// Whether the item is open again.
     var reopens: Bool {
         switch self {
@@ -228,4 +236,51 @@ package struct ReplayFailure: Sendable {
         reason = try rows.text(row, 3)
         at = try rows.moment(row, 4)
     }
+}
+
+/// Items of a replay that ended with one outcome for one reason, and without a message for their users.
+package struct UnsentReplayItems: Sendable, Equatable {
+    package let outcome: ReplayOutcome
+    /// The reason in the ledger; `nil` if there is none.
+    package let reason: String?
+    package let count: Int
+    /// The first of them, at most ``mostNamed``.
+    package internal(set) var items: [String]
+
+    package static let mostNamed = 5
+    /// The limit of reasons, those with the most items first.
+    static let mostReasons = 20
+}
+
+extension ReplayAdmin {
+    /// Returns a replay's items that ended without a message for their users, by outcome and reason.
+    package func unsent(of id: Int64) async throws(PostgresError) -> [UnsentReplayItems] {
+        let rows = try await pool.run(Self.unsent, [.integer(id)])
+        var all: [UnsentReplayItems] = []
+        for row in rows.indices {
+            let (outcome, reason) = (try rows.text(row, 0), try rows.optionalText(row, 1))
+            let item = try rows.text(row, 3)
+            if let last = all.last, last.outcome.rawValue == outcome, last.reason == reason {
+                all[all.count - 1].items.append(item)
+            } else if let outcome = ReplayOutcome(rawValue: outcome) {
+                let count = try rows.number(row, 2)
+                all.append(UnsentReplayItems(outcome: outcome, reason: reason, count: count, items: [item]))
+            }
+        }
+        return all
+    }
+
+    private static let unsent = Statement(
+        """
+        SELECT outcome, detail, items, dead_id FROM (
+            SELECT *, dense_rank() OVER (ORDER BY items DESC, outcome, detail) AS rank FROM (
+                SELECT outcome, detail, dead_id, count(*) OVER (PARTITION BY outcome, detail) AS items,
+                       row_number() OVER (PARTITION BY outcome, detail ORDER BY position) AS place
+                FROM replay_items
+                WHERE replay_id = $1 AND state = 'settled' AND outcome IN (\(ReplayOutcome.list(where: \.isUnsent)))
+            ) AS counted WHERE place <= \(UnsentReplayItems.mostNamed)
+        ) AS ranked WHERE rank <= \(UnsentReplayItems.mostReasons) ORDER BY rank, place
+        """,
+        effect: .reads
+    )
 }

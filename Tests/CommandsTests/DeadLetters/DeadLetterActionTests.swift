@@ -72,21 +72,52 @@ struct DeadLetterActionTests {
             let discard = ["dead-letters", "discard"] + Self.why
             _ = await prompt.run(discard + ["c-letter"])
             let all = await prompt.run(discard + ["--reason", "malformed-json"])
-            #expect(all.output == "Discarded 2 items. bellhop dead-letters undo 2 takes it back.", "\(all.complaints)")
+            #expect(
+                all.output == "Discarded 2 items (act 2). bellhop dead-letters undo 2 reverts it.",
+                "\(all.complaints)"
+            )
             _ = await prompt.run(["dead-letters", "restore", "b-letter"] + Self.why)
             _ = await prompt.run(discard + ["b-letter"])
             let undone = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
-            #expect(undone.output.hasPrefix("Restored 1 item."), "\(undone.complaints)")
+            #expect(undone.output.hasPrefix("Restored 1 item (act 5)."), "\(undone.complaints)")
             let states = try await Self.states(servers)
             #expect(states == ["a open", "b discarded", "c discarded"])
             let again = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
             #expect(again.code == .answerIsNo)
             let back = await prompt.run(["dead-letters", "undo", "5"] + Self.why)
-            #expect(back.output.hasPrefix("Discarded 1 item."), "\(back.complaints)")
+            #expect(back.output.hasPrefix("Discarded 1 item (act 6)."), "\(back.complaints)")
             let unknown = await prompt.run(["dead-letters", "undo", "4711"] + Self.why)
-            #expect(unknown.complaints.contains("there is no such act"))
+            #expect(unknown.complaints.contains("undo act 4711: there is no such act"), "\(unknown.complaints)")
+            let dry = await prompt.run("dead-letters", "undo", "6", "--dry-run")
+            #expect(dry.output.hasPrefix("This reverts act 6: it restores 1 item"), "\(dry.output)")
             let audit = await prompt.run("dead-letters", "audit")
-            #expect(audit.output.contains("act 2"), "\(audit.output)")
+            let reverted = "undoes act 2: discard of reason malformed-json"
+            #expect(audit.output.contains(reverted), "\(audit.output)")
+            let json = await prompt.run("dead-letters", "audit", "--json")
+            #expect(json.output.contains(#""undoes":"discard of reason malformed-json""#), "\(json.output)")
+        }
+    }
+
+    @Test("the audit names the group that a fingerprint selects, and the filter of an edit of many")
+    func names() async throws {
+        let app = #"{"app":"drop","eventType":"system","title":"t","body":"b","to":{"user":"u1"}}"#
+        let letters = (1...3).map {
+            DeadLetterSamples.rejected("l\($0)", reason: "missing-id", app: "drop", error: "no id", body: app)
+        }
+        try await DeadLetterPrompt.with(letters) { prompt, servers in
+            let prints = try await servers.column("SELECT DISTINCT fingerprint FROM dead_letters")
+            let print = try #require(prints.first ?? nil)
+            let edit = ["dead-letters", "edit", "--fingerprint", print, "--set", "/id={item}", "--detach"] + Self.why
+            let edited = await prompt.run(edit)
+            #expect(edited.code == .done, "\(edited.complaints)")
+            let filter = try await servers.column("SELECT filter::text FROM audit WHERE act = 'edit'")
+            let typed = "{\"fingerprint\": \"\(print)\"}"
+            #expect(filter == [typed])
+            let audit = await prompt.run("dead-letters", "audit")
+            let group = "group \(print) (missing-id of drop)"
+            #expect(audit.output.contains(group), "\(audit.output)")
+            let json = await prompt.run("dead-letters", "audit", "--json")
+            #expect(json.output.contains(#""group":"missing-id of drop""#), "\(json.output)")
         }
     }
 

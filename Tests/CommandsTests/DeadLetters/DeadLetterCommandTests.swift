@@ -90,7 +90,7 @@ struct DeadLetterCommandTests {
             #expect(found1 == 3)
             let done = await prompt.typing(["3", "their flood"]).run("dead-letters", "discard", "--all")
             #expect(done.code == .done, "\(done.complaints)")
-            #expect(done.output == "Discarded 3 items. bellhop dead-letters undo 1 takes it back.")
+            #expect(done.output == "Discarded 3 items (act 1). bellhop dead-letters undo 1 reverts it.")
             let found2 = try await servers.column("SELECT operator || ': ' || because FROM audit")
             #expect(found2 == ["tester: their flood"])
         }

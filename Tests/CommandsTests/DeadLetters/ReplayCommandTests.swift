@@ -10,6 +10,7 @@ import Store
 import TestSupport
 import Testing
 
+@testable import CLI
 @testable import Commands
 
 @Suite(
@@ -50,6 +51,57 @@ struct ReplayCommandTests {
             let replays = try await pipeline.servers.count("SELECT count(*) FROM replays")
             #expect(open == 4)
             #expect(replays == 0)
+        }
+    }
+
+    @Test(
+        "watching one replay ends with it, and the exit code shows its outcome",
+        arguments: [("done", "recorded", 0), ("done", "failed", 1), ("cancelled", "recorded", 1), ("paused", "", 75)]
+    )
+    func watched(state: String, outcome: String, code: Int) async throws {
+        try await DeadLetterPrompt.with([DeadLetterSamples.rejected("l1")]) { prompt, servers in
+            let start = ["dead-letters", "replay", "--all", "--detach", "--yes", "--by", "ada", "--because", "why not"]
+            let begun = await prompt.run(start)
+            #expect(begun.code == .done, "\(begun.complaints)")
+            let end = """
+                UPDATE replays SET state = '\(state)', finished_at = CASE '\(state)' WHEN 'paused' THEN NULL ELSE now() END
+                """
+            _ = try await servers.owner.run(Statement(end))
+            let settled = """
+                UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = '\(outcome)'
+                WHERE '\(outcome)' <> ''
+                """
+            _ = try await servers.owner.run(Statement(settled))
+            let screen = CapturedOutput()
+            let shell = CommandEnvironment(environment: prompt.environment, output: screen.screen(width: 120))
+            let ended = await CommandLineTool.whole.run(["dead-letters", "replays", "1", "--watch"], shell)
+            #expect(Int(ended.rawValue) == code)
+            #expect(screen.text.contains("Replay 1 of 1 item by ada"), "\(screen.text)")
+        }
+    }
+
+    @Test("items that were not sent are listed with their reasons")
+    func unsent() async throws {
+        let letters = (1...7).map { DeadLetterSamples.rejected("l\($0)", failedAt: DeadLetterSamples.ago(600 - $0)) }
+        try await DeadLetterPrompt.with(letters) { prompt, servers in
+            let start = ["dead-letters", "replay", "--all", "--detach", "--yes", "--by", "ada", "--because", "why not"]
+            let begun = await prompt.run(start)
+            #expect(begun.code == .done, "\(begun.complaints)")
+            _ = try await servers.owner.run(
+                """
+                UPDATE replay_items SET state = 'settled', settled_at = now(),
+                    outcome = CASE position WHEN 7 THEN 'expired' ELSE 'suppressed' END,
+                    detail = CASE position WHEN 7 THEN NULL ELSE 'muted' END
+                """
+            )
+            let shown = await prompt.run("dead-letters", "replays", "1")
+            let first = "Not sent, suppressed, muted: 6 (l1, l2, l3, l4, l5, …)"
+            #expect(shown.output.contains(first), "\(shown.output)")
+            #expect(shown.output.contains("Not sent, expired: 1 (l7)"), "\(shown.output)")
+            let json = await prompt.run("dead-letters", "replays", "1", "--json")
+            let member =
+                #""unsent":[{"outcome":"suppressed","reason":"muted","count":6,"items":["l1","l2","l3","l4","l5"]},"#
+            #expect(json.output.contains(member), "\(json.output)")
         }
     }
 

@@ -2,6 +2,7 @@ import AMQP
 import CommandLineSupport
 import Foundation
 import IntegrationSupport
+import Settings
 import Store
 import TestSupport
 import Testing
@@ -257,6 +258,40 @@ struct StatusProcessTests {
                 #expect(answer.output.contains("no worker runs"), "\(answer.output)")
             }
         }
+    }
+
+    @Test("a fault that a process and this shell have found is told once, and of many lines the first")
+    func sameFault() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
+                let catalogs = folder.appendingPathComponent("broken")
+                try FileManager.default.createDirectory(at: catalogs, withIntermediateDirectories: true)
+                try Data("{app: 7, nosuch: 1, types: 8}".utf8).write(to: catalogs.appendingPathComponent("drop.json5"))
+                let prompt = prompt.with("BELLHOP_CATALOGS", catalogs.path)
+                let alone = try await Self.problems(prompt)
+                let fault = try #require(alone.first { $0.contains("catalogues cannot be read") })
+                #expect(fault.hasSuffix(" …; bellhop check-config shows all of it"), "\(fault)")
+                let all = await prompt.run("check-config").complaints
+                let line = try #require(all.split(separator: "\n").last.map(String.init))
+                #expect(!fault.contains(line), "\(all)")
+                let text = try #require(Self.fault(of: catalogs.path))
+                let identity = Heartbeat.Identity(id: "s", role: "scheduler", version: "0.1.0", host: "h", process: 8)
+                var report = Heartbeat(identity, catalogs: "old")
+                report.refusal = String(text.prefix(500))
+                try await HeartbeatStore(pool: servers.pool).announce(report)
+                let both = try await Self.problems(prompt)
+                let refused = "scheduler h[8] has refused the new catalogues, the old ones serve, for the same fault"
+                #expect(both.contains(refused), "\(both)")
+            }
+        }
+    }
+
+    /// The text that a process reports for catalogues that it cannot read.
+    private static func fault(of folder: String) -> String? {
+        do {
+            _ = try BellhopConfiguration.read(environment: ["BELLHOP_CATALOGS": folder]).get().readCatalogs()
+            return nil
+        } catch { return "\(error)" }
     }
 
     @Test("no advice to start a scheduler is given if one runs or may not have reported yet")

@@ -198,6 +198,66 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("pages of the documentation are links if their address is set, and text otherwise")
+        func documentation() async throws {
+            let page = "docs/runbooks/dead-letters.md#malformed-json"
+            let setting = ["BELLHOP_DOCS_URL": "https://git.example.com/bellhop/"]
+            try await ConsoleStage.with([DeadLetterSamples.rejected("l1")], environment: setting) { stage in
+                try await stage.signIn(at: "#/letter/l1")
+                let parts = "[one.textContent, one.href, one.target, one.rel].join(' ')"
+                let link = "$$('.advice a').map((one) => \(parts)).join()"
+                let wanted = "\(page) https://git.example.com/bellhop/\(page) _blank noreferrer"
+                try await stage.until(link, is: .string(wanted))
+                let answer = """
+                    (window.fetch = async () => new Response(JSON.stringify(
+                        { error: { code: "unavailable", message: "away; see docs/runbooks/database.md" } }), { status: 503 }), true)
+                    """
+                try await stage.ask(answer)
+                try await stage.ask("(location.hash = '#/desk', true)")
+                let fault = "$('.away details a')?.getAttribute('href')"
+                try await stage.until(fault, is: "https://git.example.com/bellhop/docs/runbooks/database.md")
+            }
+            try await ConsoleStage.with([DeadLetterSamples.rejected("l1")]) { stage in
+                try await stage.signIn(at: "#/letter/l1")
+                try await stage.until("$('.advice')?.textContent.endsWith('(\(page))')")
+                let links = try await stage.ask("$$('.advice a').length")
+                #expect(links == 0)
+            }
+        }
+
+        @Test("the icon of the tab is red on every page while something is broken, also while the tab is hidden")
+        func icon() async throws {
+            try await ConsoleStage.with { stage in
+                let icon = "document.querySelector('link[rel=icon]').getAttribute('href')"
+                try await stage.signIn(at: "#/holds")
+                try await stage.until(icon, is: "/icon-bad.svg")
+                let drawing = try await stage.ask("fetch('/icon-bad.svg').then((answer) => answer.status)")
+                #expect(drawing == 200)
+                let well = """
+                    (window.trueFetch = window.fetch,
+                    window.fetch = ((real) => async (path, options) => path === "/api/status"
+                        ? new Response(JSON.stringify({ ...await (await real(path, options)).json(), problems: [], problemDetails: [] }))
+                        : real(path, options))(window.fetch), true)
+                    """
+                try await stage.ask(well)
+                try await stage.open("status")
+                try await stage.until("$('.calm') !== null")
+                try await stage.until(icon, is: "/icon.svg")
+                // A hidden tab looks once a minute; here the minute is short.
+                let hide = """
+                    (Object.defineProperty(document, "hidden", { get: () => true }),
+                    window.setTimeout = ((real) => (work, span) => real(work, span === 60_000 ? 100 : span))(window.setTimeout),
+                    window.fetch = window.trueFetch, true)
+                    """
+                try await stage.ask(hide)
+                try await stage.until(icon, is: "/icon-bad.svg")
+                try await stage.until("/^\\(\\d+\\) Status · Bellhop$/.test(document.title)")
+                try await stage.ask("$('[aria-label=\"Sign out\"]').click()")
+                try await stage.until("$('[name=token]') !== null")
+                try await stage.until(icon, is: "/icon.svg")
+            }
+        }
+
         private static func expectNothing(_ place: String, _ source: String, _ stage: ConsoleStage) async throws {
             try await stage.browser.run("if (!window.axe) { \(source); window.axe = axe; }")
             let found = try await stage.browser.run(audit)
@@ -206,7 +266,7 @@ extension ConsoleBrowserTests {
 
         @Test(
             "every page fits phone, narrow and wide windows, in light and dark mode",
-            arguments: [("phone", 390), ("narrow", 1_100), ("desktop", 1_280)]
+            arguments: [("phone", 390), ("small", 821), ("middle", 1_000), ("narrow", 1_100), ("desktop", 1_280)]
         )
         func fits(name: String, width: Int) async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in

@@ -54,6 +54,38 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("a finished replay lists the items that were not sent with their reasons, and names the group it was for")
+        func unsent() async throws {
+            let letters = (1...8).map { DeadLetterSamples.rejected("l\($0)", reason: "missing-id", app: "drop") }
+            try await ConsoleStage.with(letters) { stage in
+                let servers = stage.console.servers
+                let person = try await stage.console.signIn()
+                let prints = try await servers.column("SELECT DISTINCT fingerprint FROM dead_letters")
+                let print = try #require(prints.first ?? nil)
+                let group = JSONObject([("options", ["fingerprint": .string(print)])])
+                _ = try await stage.console.act("replay", group, as: person)
+                _ = try await servers.owner.run(
+                    """
+                    UPDATE replay_items SET state = 'settled', settled_at = now(),
+                        outcome = CASE WHEN position < 3 THEN 'delivered' ELSE 'suppressed' END,
+                        detail = CASE WHEN position < 3 THEN NULL ELSE 'type-muted' END
+                    """
+                )
+                _ = try await servers.owner.run("UPDATE replays SET state = 'done', finished_at = now()", [])
+                try await stage.signIn(at: "#/replays/1")
+                try await stage.until("$('.headline .tag')?.className === 'tag '", "it is not green")
+                try await stage.until("$$('.lead').some((one) => one.textContent.includes(', 6 not sent'))")
+                let row = "$$('[aria-label=\"not sent\"] tbody td').map((one) => one.textContent).join(' ')"
+                try await stage.until(row, is: "suppressed type-muted 6 l3, l4, l5, l6, l7, …")
+                let filter = "$$('.facts a').map((one) => one.textContent).join()"
+                let name = "missing-id of drop \(print.prefix(8))"
+                try await stage.until(filter, is: .string(name))
+                try await stage.open("audit")
+                try await stage.until("$$('td a').some((one) => one.textContent === '\(name)')")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("the replay of one event that failed again names its dead letter as the state of its user")
         func failedAgain() async throws {
             var letter = DeadLetterSamples.rejected("l1", user: "ada")

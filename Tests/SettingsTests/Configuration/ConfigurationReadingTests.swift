@@ -151,6 +151,22 @@ struct ConfigurationReadingTests {
         #expect(ListenAddress(text)?.description == expected)
     }
 
+    @Test(
+        "the address of the documentation is an http or https URL without a query, and loses its last slash",
+        arguments: [
+            ("https://git.example.com/bellhop/blob/main/", "https://git.example.com/bellhop/blob/main"),
+            ("http://127.0.0.1:8000", "http://127.0.0.1:8000"), ("javascript:alert(1)", nil), ("docs", nil),
+            ("https://ada:secret@example.com", nil), ("https://example.com/?q=", nil), ("https://example.com/#a", nil),
+            ("https://example.com/a b", nil),
+        ] as [(String, String?)]
+    )
+    func documentation(text: String, expected: String?) {
+        let read = try? BellhopConfiguration.read(environment: ["BELLHOP_DOCS_URL": text]).get()
+        #expect(read?.docsURL == expected)
+        let isRead = read != nil
+        #expect(isRead == (expected != nil))
+    }
+
     @Test("a pool's ports are above the base, and port 0 stays 0")
     func shifted() {
         let base = ListenAddress(host: "h", port: 65_500)

@@ -215,17 +215,22 @@ extension FieldFault {
         for fault in faults where !distinct.contains(where: { $0.source == fault.source }) { distinct.append(fault) }
         let place = first.source.pointer
         guard distinct.count > 1 else {
-            let message = "the app's template needs \(first.expected) here, found \(first.found)"
+            let message = "the app's template needs \(first.expected) at \(Self.short(place)), found \(first.found)"
             self.init(.invalidField, at: place, message)
             return
         }
         let named = distinct.prefix(Self.namedFaults).map { fault in
-            let pointer = fault.source.pointer.text
-            return "\(pointer.utf8.count > 48 ? "…" + pointer.suffix(40) : pointer) (found \(fault.found))"
+            "\(Self.short(fault.source.pointer)) (found \(fault.found))"
         }
         let rest = distinct.count > named.count ? " and \(distinct.count - named.count) more" : ""
         let message = "the app's template needs \(distinct.count) values: \(named.joined(separator: ", "))\(rest)"
         self.init(.invalidField, at: place, message)
+    }
+
+    /// Returns the pointer, or its end if it is long.
+    private static func short(_ pointer: JSONPointer) -> String {
+        let text = pointer.text
+        return text.utf8.count > 48 ? "…" + text.suffix(40) : text
     }
 }
 

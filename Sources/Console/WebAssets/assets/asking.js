@@ -291,7 +291,8 @@ function forecastShown(found, words = `If you replayed ${of(found.count, "item")
   return [
     found.warning ? el("p", { class: "fault" }, `${capital(found.warning)}.`) : null,
     el("p", { class: "deed" }, words),
-    table(["prediction", "#items"], found.predictions.map(({ prediction, detail, count }) => [detail ? `${prediction}: ${detail}` : prediction, grouped(count)]), { label: "predictions" }),
+    table(["prediction", "#items"], found.predictions.map(({ prediction, detail, count, until }) =>
+      [`${detail ? `${prediction}: ${detail}` : prediction}${until ? `, the last at ${clock(until)}` : ""}`, grouped(count)]), { label: "predictions" }),
     left.map(([words, count]) => el("p", { class: "muted" }, `${of(count, "item")} stay: ${words}.`)),
     found.ahead.map(({ outlet, waiting }) => el("p", { class: "muted" }, `${grouped(waiting)} wait in the backlog of ${outlet}: what is sent there goes behind them.`)),
   ];

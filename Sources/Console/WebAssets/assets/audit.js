@@ -16,11 +16,15 @@ function listWords(list, count = list.length) {
   return count > 1 ? `${list[0]} and ${grouped(count - 1)} more` : list.join("");
 }
 
-/** Returns a filter's conditions; a fingerprint is a link to its items, since it says nothing by itself. */
-function filterShown({ itemCount, ...filter }, none = "–") {
+/**
+ * Returns a filter's conditions; a fingerprint is a link to its items with the group's name, since it says nothing by
+ * itself. The filter of an undo is the act that it reverts.
+ */
+function filterShown({ itemCount, ...filter }, { group = null, undoes = null, none = "–" } = {}) {
+  if (filter.act) return [`undoes act ${filter.act}`, undoes ? [": ", el("bdi", {}, undoes)] : ""];
   const value = (name, one) => (name === "items" ? listWords(one, itemCount) : Array.isArray(one) ? one.join(", ") : typeof one === "object" ? JSON.stringify(one) : String(one));
   const parts = Object.entries(filter).map(([name, one]) => (name === "fingerprint"
-    ? link(`#/letters?${new URLSearchParams({ fingerprint: one, state: "all" })}`, `fingerprint ${one}`) : el("bdi", {}, `${name} ${value(name, one)}`)));
+    ? link(`#/letters?${new URLSearchParams({ fingerprint: one, state: "all" })}`, group ? [el("bdi", {}, group), el("code", {}, ` ${one.slice(0, 8)}`)] : `fingerprint ${one}`) : el("bdi", {}, `${name} ${value(name, one)}`)));
   return parts.length === 0 ? none : parts.flatMap((part, place) => [place > 0 ? ", " : null, part]);
 }
 
@@ -30,8 +34,8 @@ const auditView = {
   load: () => client.ask("audit", { limit: "200" }),
   show({ acts: entries }) {
     if (entries.length === 0) return [nothing("audit", "No actions yet", "Each act is kept here with who did it, and why.")];
-    return [table(["#number", "when", "who", "act", "#items", "about", "because", "more"], entries.map((entry) => [
-      String(entry.number), ago(entry.at), entry.by, el("b", { class: "kept" }, entry.act), grouped(entry.items), filterShown(entry.filter), entry.because,
+    return [table(["#act", "when", "who", "what", "#items", "about", "because", "more"], entries.map((entry) => [
+      String(entry.number), ago(entry.at), entry.by, el("b", { class: "kept" }, entry.act), grouped(entry.items), filterShown(entry.filter, entry), entry.because,
       entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`, { class: "kept" })
         : client.isOperator && UNDONE.includes(entry.act) ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : ""]), { label: "audit", kind: "cards" })];
   },

@@ -128,6 +128,14 @@ const COMMAND_PAGES = [
   [/bellhop hold(?: \w+)?(?: \d+)?/, () => ["#/holds", "the holds"]],
 ];
 
+/** Returns a text with links in place of pages of the documentation, if the console has their address. */
+function documented(words) {
+  const base = client.session?.docs;
+  if (!base) return words === "" ? [] : [words];
+  return words.split(/(docs\/[\w/-]+\.md(?:#[\w-]+)?)/).filter(Boolean).map((part) =>
+    (/^docs\/[\w/-]+\.md(#|$)/.test(part) ? link(`${base}/${part}`, part, { target: "_blank", rel: "noreferrer" }) : part));
+}
+
 /** Returns a message of the server with links in place of commands that have a page. */
 function linked(words) {
   for (const [command, page] of COMMAND_PAGES) {
@@ -136,7 +144,7 @@ function linked(words) {
     const [href, name] = page(found[1]);
     return [...linked(words.slice(0, found.index)), link(href, name), ...linked(words.slice(found.index + found[0].length))];
   }
-  return words === "" ? [] : [words];
+  return documented(words);
 }
 
 /** Creates the message for an empty list. */

@@ -32,6 +32,21 @@ function isGood(replay) {
   return replay.state === "done" && replay.reach?.users !== 0 && Object.keys(replay.outcomes).every((name) => GOOD.includes(name));
 }
 
+/** Returns the items of a replay that ended without a message for their users, by outcome and reason. */
+function unsentShown(unsent) {
+  if (unsent.length === 0) return null;
+  const letters = (items) => items.flatMap((id, place) => [place > 0 ? ", " : null, link(`#/letter/${encodeURIComponent(id)}`, id.slice(0, 12))]);
+  return card("Not sent", el("span", { class: "muted" }, of(unsent.reduce((sum, { count }) => sum + count, 0), "item")),
+    table(["outcome", "reason", "#items", "which"], unsent.map((one) =>
+      [tag(one.outcome), one.reason ?? "–", grouped(one.count), [letters(one.items), one.count > one.items.length ? ", …" : ""]]), { label: "not sent" }));
+}
+
+/** Returns the number of items that ended without a message, for the summary of a replay. */
+function unsentWords({ unsent }) {
+  const count = unsent.reduce((sum, one) => sum + one.count, 0);
+  return count > 0 ? `, ${grouped(count)} not sent` : "";
+}
+
 /** Returns the parts of an address that explain a dead letter; `null` if it does not name a user and an event. */
 function explained({ app, user, eventId, notificationId }) {
   if (!app || !user || !(eventId || notificationId)) return null;
@@ -91,7 +106,7 @@ function replayShown(replay) {
       replay.pauseReason && replay.state === "paused" ? tag(replay.pauseReason, "warn") : null),
     el("p", { class: "lead" }, `By ${replay.by}, begun `, ago(replay.startedAt), `: ${replay.because}`),
     progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
-    el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", replay.reach ? `, fanned out ${replay.reach.words}` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
+    el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", unsentWords(replay), replay.reach ? `, fanned out ${replay.reach.words}` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
       left === null ? "" : `, about ${span(left)} left`, replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
     replay.letter ? replayedLetter(replay.letter, replay.userHas) : null,
     el("div", { class: "acts" }, replayControls(replay)),
@@ -102,7 +117,8 @@ function replayShown(replay) {
       ].map(([name, count]) => [tag(name, BAD.includes(name) ? "bad" : ["waiting", "under way"].includes(name) ? "busy" : name === "delivered" ? "good" : ""), grouped(count)]), { label: "outcomes" })),
       card("How", null, facts([["Rate", replay.rate ? `${grouped(replay.rate)}/s` : "as fast as it goes"], ["Ramp", replay.ramp ? "yes" : "no"],
         ["Pauses at", `${replay.pauseAt} % failed`], ["Ended", replay.finishedAt && clock(replay.finishedAt)],
-        ["Filter", filterShown(replay.filter, "all open items")]]))),
+        ["Filter", filterShown(replay.filter, { group: replay.group, none: "all open items" })]]))),
+    unsentShown(replay.unsent),
     replay.failures.length === 0 ? null : card("What failed last", null, table(["item", "outcome", "reason", "error", "when"], replay.failures.map((one) =>
       [link(`#/letter/${encodeURIComponent(one.id)}`, one.id.slice(0, 12)), one.outcome, one.reason, one.error, ago(one.at)]), { label: "failures" })),
   ];

@@ -21,6 +21,7 @@ const root = document.querySelector("#console");
 let screen = null;
 let visit = 0;
 let clockTimer = null;
+let iconTimer = null;
 let refreshSoon = () => {};
 /** Shows the loaded data again, for a change of the selection. */
 let redraw = () => {};
@@ -76,7 +77,23 @@ function rest(look, pause) {
 function faultShown({ status, code, message }) {
   if (status !== 503 || code !== "unavailable") return el("span", {}, linked(capital(message)));
   return el("div", {}, el("p", {}, "The database does not answer. The data shown may be old."),
-    el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, message)));
+    el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, documented(message))));
+}
+
+/** Shows the red icon in the browser's tab, or the usual one. */
+function showIcon(isBad) {
+  const icon = document.querySelector("link[rel=icon]");
+  const href = isBad ? "/icon-bad.svg" : "/icon.svg";
+  if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+}
+
+/** Looks at the status once a minute for the icon of the tab, also while the tab is hidden or shows another page. */
+async function watchIcon() {
+  clearTimeout(iconTimer);
+  if (!client.session) return showIcon(false);
+  const here = address().name;
+  if (here !== "status") await client.ask("status").then(isBroken, () => true).then((isBad) => client.session && showIcon(isBad));
+  iconTimer = setTimeout(watchIcon, HIDDEN_PAUSE * 1_000);
 }
 
 /** Opens the view that the address names, and refreshes it while it is open and visible. */
@@ -136,11 +153,13 @@ async function open() {
         if (mark !== before) fill(body, view.show(found, params));
         before = mark;
       }
+      if (view.isBroken) showIcon(view.isBroken(found));
       const count = view.count?.(found) ?? 0;
       document.title = `${count > 0 ? `(${count}) ` : ""}${title} · Bellhop`;
     } catch (refused) {
       if (here !== visit || !client.session) return;
       fault.hidden = false;
+      if (view.isBroken) showIcon(true);
       fill(fault, icon("bad"), faultShown(refused));
       if (before === null) fill(body, nothing("bad", "Not available", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
       else body.classList.add("stale");
@@ -227,6 +246,7 @@ function typed(event) {
 function begin() {
   screen = frame();
   open();
+  watchIcon();
 }
 
 client.onSignedOut = () => {
@@ -234,6 +254,7 @@ client.onSignedOut = () => {
   Object.assign(revealed, { id: null, letter: null });
   document.querySelectorAll("dialog").forEach((box) => box.remove());
   signInPage();
+  showIcon(false);
 };
 addEventListener("hashchange", () => {
   if (!client.session) return;

@@ -5,7 +5,7 @@ const SEVERITIES = { broken: "Broken", degraded: "Degraded", "to-do": "To do", "
 
 /** Returns a problem with its page; the text after its last colon or semicolon is the required action. */
 function problemShown({ severity, text, page }) {
-  return el("li", { class: `problem ${severity}` }, icon(severity === "on-purpose" ? "holds" : severity === "to-do" ? "desk" : "bad"), el("span", {}, text),
+  return el("li", { class: `problem ${severity}` }, icon(severity === "on-purpose" ? "holds" : severity === "to-do" ? "desk" : "bad"), el("span", {}, documented(text)),
     page ? link(`#/${page}`, "Open", { class: "button small" }) : null);
 }
 
@@ -85,10 +85,14 @@ function sightShown(status) {
     el("li", { class: status.topology === "differs" ? "bad" : status.topology ? "good" : "" }, el("i", { class: "lamp" }), el("span", {}, `Topology ${status.topology ?? "unknown"}`)));
 }
 
+/** Whether something is broken, as opposed to slow, waiting for an operator, or stopped on purpose. */
+const isBroken = (status) => status.problemDetails.some(({ severity }) => severity === "broken");
+
 const statusView = {
   title: "Status",
   /** The number in the title of the tab, which shows problems of a hidden tab, too. */
   count: (status) => status.problems.length,
+  isBroken,
   every: 5,
   load: () => client.ask("status"),
   show(status) {

@@ -4,11 +4,11 @@ import Testing
 @Suite("Missing values of templates")
 struct MissingValueTests {
     static let table: [(template: String, data: JSONObject, pointer: String, part: String)] = [
-        ("{a}", [:], "/data/a", "a string or a number here, found no value"),
-        ("{a}", ["a": true], "/data/a", "a string or a number here, found a boolean"),
+        ("{a}", [:], "/data/a", "a string or a number at /data/a, found no value"),
+        ("{a}", ["a": true], "/data/a", "a string or a number at /data/a, found a boolean"),
         ("{a}", ["a": ""], "/data/a", "found an empty string"),
         ("{a.b}", ["a": 1], "/data/a/b", "found no value"),
-        ("{n, plural, other {}}", [:], "/data/n", "a number (or a string with one) here, found no value"),
+        ("{n, plural, other {}}", [:], "/data/n", "a number (or a string with one) at /data/n, found no value"),
         ("{n, plural, other {}}", ["n": "many"], "/data/n", "found a different string"),
         ("{n, number}", ["n": "1,000"], "/data/n", "found a different string"),
         ("{n, number}", ["n": "+1"], "/data/n", "found a different string"),
@@ -19,15 +19,15 @@ struct MissingValueTests {
         ("{n, number}", ["n": "٣"], "/data/n", "found"), ("{n, number}", ["n": ["1"]], "/data/n", "found an array"),
         (
             "{v, units, 18}", ["v": "1.5"], "/data/v",
-            "a whole number (or a string with one) here, found a different string"
+            "a whole number (or a string with one) at /data/v, found a different string"
         ),
         ("{v, units, 18}", ["v": TemplateSample.number("0.5")], "/data/v", "a whole number"),
         ("{v, units, d}", ["v": 1], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": 256], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": -1], "/data/d", "0 to 255"),
         ("{v, units, d}", ["v": 1, "d": "1.5"], "/data/d", "0 to 255"),
-        ("{k, select, other {}}", [:], "/data/k", "a word here, found no value"),
-        ("{k, select, other {}}", ["k": .null], "/data/k", "a word here, found null"),
+        ("{k, select, other {}}", [:], "/data/k", "a word at /data/k, found no value"),
+        ("{k, select, other {}}", ["k": .null], "/data/k", "a word at /data/k, found null"),
         ("{a, short}", ["a": [:]], "/data/a", "found an object"),
         ("{k, select, a {{x}} other {{y}}}", ["k": "a", "y": 1], "/data/x", "found no value"),
     ]

@@ -1,0 +1,102 @@
+package import BellhopJSON
+package import Store
+
+/// The names of groups and actions to which filters refer only by a fingerprint or a number.
+package struct FilterNames: Sendable {
+    private let groups: [String: DeadLetterGroupName]
+    private let acts: [Int64: AuditEntry]
+
+    /// Finds the names for filters, as replays and audit entries store them.
+    package init(of filters: [JSONObject], in store: DeadLetterAdmin) async throws {
+        let numbers = Set(filters.compactMap(Self.act))
+        acts = try await store.auditEntries(Array(numbers))
+        let all = filters + acts.values.map(\.filter)
+        groups = try await store.groupNames(Array(Set(all.compactMap { $0["fingerprint"]?.string })))
+    }
+
+    /// Returns the name of the group that a filter selects, such as `attempts-exhausted of drop, fcm`; `nil` if it
+    /// selects no group, or one without items.
+    package func group(of filter: JSONObject) -> String? {
+        filter["fingerprint"]?.string.flatMap { groups[$0]?.text }
+    }
+
+    /// Returns the action that a filter reverts, such as `discard of reason malformed-json`; `nil` if it reverts none.
+    package func reverted(by filter: JSONObject) -> String? {
+        guard let entry = Self.act(filter).flatMap({ acts[$0] }) else { return nil }
+        return "\(entry.act) of \(words(of: entry.filter))"
+    }
+
+    /// Returns a filter as `app drop, reason malformed-json`.
+    package func words(of filter: JSONObject, none: String = "all open items") -> String {
+        if let act = Self.act(filter) {
+            return "undoes act \(act)" + (reverted(by: filter).map { ": \($0)" } ?? "")
+        }
+        let words = filter.members.filter { $0.key != "itemCount" }.map { member in
+            switch member.key {
+            case "items": return "items \(Self.items(of: filter))"
+            case "fingerprint":
+                let name = member.value.string ?? ""
+                return "group \(name)" + (group(of: filter).map { " (\($0))" } ?? "")
+            default:
+                let list = member.value.array.map { $0.compactMap(\.string).joined(separator: ", ") }
+                let value =
+                    member.value.string ?? list
+                    ?? String(decoding: JSONWriter.canonicalBytes(of: member.value), as: UTF8.self)
+                return "\(member.key) \(value)"
+            }
+        }
+        return words.isEmpty ? none : words.joined(separator: ", ")
+    }
+
+    /// Returns the first named item, and the number of further named items.
+    private static func items(of filter: JSONObject) -> String {
+        let named = filter["items"]?.array?.compactMap(\.string) ?? []
+        let count = filter["itemCount"]?.number?.int64.map { Int(clamping: $0) } ?? named.count
+        return (named.first ?? "-") + (count > 1 ? " and \((count - 1).grouped) more" : "")
+    }
+
+    private static func act(_ filter: JSONObject) -> Int64? { filter["act"]?.number?.int64 }
+}
+
+extension DeadLetterGroupName {
+    fileprivate var text: String {
+        let places = [app ?? "no app", provider].compactMap { $0 }
+        return "\(reason) of \(places.joined(separator: ", "))"
+    }
+}
+
+/// The operators' acts, the most recent first.
+package struct AuditLog: Sendable {
+    package let entries: [AuditEntry]
+    private let names: FilterNames
+
+    init(_ entries: [AuditEntry], in store: DeadLetterAdmin) async throws {
+        self.entries = entries
+        names = try await FilterNames(of: entries.map(\.filter), in: store)
+    }
+
+    /// Returns the selection of an entry in words.
+    package func selection(of entry: AuditEntry) -> String {
+        // The file determines which items are imported.
+        names.words(of: entry.filter, none: entry.act == "import" ? "-" : "all open items")
+    }
+
+    /// The answer of `audit`.
+    package var json: JSONValue {
+        .members([
+            (
+                "acts",
+                .array(
+                    entries.map { entry in
+                        .members(
+                            entry.members + [
+                                ("group", .optional(names.group(of: entry.filter))),
+                                ("undoes", .optional(names.reverted(by: entry.filter))),
+                            ]
+                        )
+                    }
+                )
+            )
+        ])
+    }
+}
