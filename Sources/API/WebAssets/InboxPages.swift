@@ -26,8 +26,10 @@ enum InboxPages {
     private static let script = "text/javascript; charset=utf-8"
 
     /// Blocks inline scripts, inline styles and other origins, and prevents text from becoming a script or markup.
+    ///
+    /// Pictures of notifications may come from any site, over https.
     private static let pagePolicy = [
-        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' https:", "connect-src 'self'",
         "worker-src 'self'", "manifest-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         "require-trusted-types-for 'script'", "trusted-types bellhop-inbox",
     ].joined(separator: "; ")
@@ -51,12 +53,13 @@ enum InboxPages {
         [
             PackageResources.words_js, PackageResources.icons_js, PackageResources.clock_js,
             PackageResources.times_js, PackageResources.acts_js, PackageResources.list_js,
+            PackageResources.card_js, PackageResources.stacks_js, PackageResources.reading_js,
             PackageResources.menu_js, PackageResources.links_js, PackageResources.elements_js,
             PackageResources.push_js, PackageResources.mirror_js, PackageResources.registration_js,
             PackageResources.shelf_js, PackageResources.parts_js, PackageResources.settings_place_js,
             PackageResources.screen_js, PackageResources.places_js, PackageResources.attention_js,
-            PackageResources.model_js, PackageResources.stream_js, PackageResources.client_js,
-            PackageResources.inbox_js,
+            PackageResources.model_js, PackageResources.session_js, PackageResources.stream_js,
+            PackageResources.client_js, PackageResources.inbox_js,
         ],
         "})();\n"
     )

@@ -58,7 +58,7 @@ extension BrowserTests {
                 try await stage.until("$('[name=until]') !== null")
                 try await Self.expectNothing("the choice of a time", stage)
                 try await stage.ask("(inbox.client.base = 'http://127.0.0.1:9/', $('.menu').hidePopover(), true)")
-                try await stage.ask("(inbox.list.actions.act($('.card').item, 'archived'), true)")
+                try await stage.ask("(inbox.list.actions.act([$('.card').item], 'archived'), true)")
                 try await stage.until("$('[part=toast]').classList.contains('fault')")
                 try await Self.expectNothing("an act that failed", stage)
                 try await stage.open(as: "cleo")
@@ -132,6 +132,32 @@ extension BrowserTests {
                 try await stage.click("[name='tag/safety']")
                 try await stage.until("$$('[part=item]').length === 1 && $$('.action').length === 3")
                 try await Self.expectNothing("the list of a tag", stage)
+            }
+        }
+
+        @Test(
+            "axe-core finds no violation in a list with a stack and a picture on the smallest phone, in light and dark mode",
+            .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
+            arguments: [false, true]
+        )
+        func stacks(isDark: Bool) async throws {
+            let file = try #require(Self.axe)
+            let source = try String(contentsOfFile: file, encoding: .utf8)
+            try await InboxStage.with { stage in
+                try await stage.browser.resize(width: 320, height: 844, isDark: isDark, isStill: true)
+                try await stage.deliverShowcase()
+                try await stage.prepared(by: InboxStage.evening + InboxStage.unseen + InboxStage.pictures) {
+                    try await stage.open()
+                    try await stage.until("$$('.fold').length === 1 && $('.picture')?.naturalWidth > 0")
+                    try await stage.browser.run(source + "; window.axe = axe;")
+                    try await Self.expectNothing("a stack", stage)
+                    try await stage.click(".fold")
+                    try await stage.until("$('.fold').ariaExpanded === 'true'")
+                    try await Self.expectNothing("an unfolded stack", stage)
+                    try await stage.click(".stack [part=menu-button]")
+                    try await stage.until("$$('[role=menuitem]').length === 2")
+                    try await Self.expectNothing("the menu of a stack", stage)
+                }
             }
         }
 

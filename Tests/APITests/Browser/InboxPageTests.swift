@@ -237,7 +237,7 @@ extension BrowserTests {
         @Test("older notifications load on request, all are marked together, and times follow the table of cases")
         func more() async throws {
             try await InboxStage.with { stage in
-                for number in 1...35 { try await stage.api.notify(number) }
+                for number in 1...35 { try await stage.deliver(number, InboxStage.Letter(title: "Brev \(number)")) }
                 try await stage.open()
                 let count = try await stage.ask("$$('[part=item]').length")
                 #expect(count == 30)

@@ -2,6 +2,22 @@ import BellhopRules
 import IntegrationSupport
 
 extension InboxStage {
+    /// Drop with two tags, and with buttons at log-ins.
+    static func showcase() throws -> CatalogSet {
+        let tags = #"tags: { money: { nb: "Penger" }, safety: { nb: "Sikkerhet" } }, types: {"#
+        let security = #"""
+            label: { nb: "Sikkerhet" }, tags: ["safety"],
+            actions: [
+              { label: { nb: "Det var meg" }, link: { web: "/me", mobile: "/me" } },
+              { label: { nb: "Sperr kontoen" }, link: { web: "/lock", mobile: "/lock" } },
+            ],
+            """#
+        let text = try ServerFixture.changed("drop", replacing: "types: {", with: tags)
+            .replacing(#"label: { nb: "QR-betalinger" },"#, with: #"label: { nb: "QR-betalinger" }, tags: ["money"],"#)
+            .replacing(#"label: { nb: "Sikkerhet" },"#, with: security)
+        return try CatalogSet.load(files: [("drop.json5", Array(text.utf8))]).get()
+    }
+
     /// Drop with two tags, and with buttons at payments and log-ins.
     static func buttonsAndTags() throws -> CatalogSet {
         let tags = #"tags: { money: { nb: "Penger" }, safety: { nb: "Sikkerhet" } }, types: {"#

@@ -56,6 +56,9 @@ struct InboxStage: Sendable {
                         body: .bytes(Array(host.utf8))
                     )
                 }
+                if request.target.segments == ["picture.svg"] {
+                    return HTTPResponse(headers: ["Content-Type": "image/svg+xml"], body: .bytes(Array(picture.utf8)))
+                }
                 return await api.api.respond(to: request)
             }
             let stage = InboxStage(api: api, browser: browser, origin: "http://\(server.address)", foreign: foreign)
@@ -190,6 +193,9 @@ struct InboxStage: Sendable {
         var link: JSONValue? = ["web": "/transactions?id=tx_rem_1", "mobile": "/tx"]
         var data: JSONValue = [:]
         var isRead = false
+        /// What the notification is about; its own id if `nil`, so that it is not alike any other.
+        var target: String? = nil
+        var image: String? = nil
     }
 
     @discardableResult
@@ -203,16 +209,21 @@ struct InboxStage: Sendable {
         _ = try await api.servers.owner.run(
             """
             INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, data, link,
-                                       created_at, read_at)
+                                       created_at, read_at, extras)
             VALUES ($1, $2, $3, $3, '', $4, $5, $6, $7, $8, $9, $10::text::timestamptz,
-                    CASE WHEN $11 THEN now() END)
+                    CASE WHEN $11 THEN now() END, $12)
             """,
             [
                 .text(app), .text(user), .text(id), .text(letter.type), .text(letter.title), .text(letter.body),
                 .text(type.priority.rawValue),
                 .text(String(decoding: JSONWriter.canonicalBytes(of: letter.data), as: UTF8.self)),
                 link.map(Parameter.text) ?? .null, .text(letter.at), .boolean(letter.isRead),
+                letter.image.map { .text(#"{"imageUrl":"\#($0)"}"#) } ?? .null,
             ]
+        )
+        _ = try await api.servers.owner.run(
+            "UPDATE inbox SET target_id = $2 WHERE event_id = $1",
+            [.text(id), .text(letter.target ?? id)]
         )
         return id
     }

@@ -1,69 +1,88 @@
-// The actions on a notification: mark as read or unread, archive, snooze, and turn off its type.
+// The actions of the user: mark as read or unread, archive, snooze, and turn off a type. Each can be undone, or repeated
+// if it failed.
 
 const OPPOSITES = { read: "unread", unread: "read", archived: "unarchived", unarchived: "archived", snoozed: "unarchived" };
 
 class RowActs {
-  /**
-   * `inbox` has `model`, `side`, `list`, `screen`, `words`, `now`, `zones`, `catalog`, `preferences`,
-   * `sayFailed(error, again)`, `attempt(work, again)`, `catchUp()` and `save(model, kind, change)`.
-   */
+  /** The most notifications that a request may name. */
+  static most = 100;
+
+  /** `inbox` is the element. */
   constructor(inbox) {
     this.inbox = inbox;
   }
 
-  openMenu(item, anchor) {
-    this.inbox.screen.menu.open(anchor, this.inbox.words.actionsFor(item.title), this.entries(item));
+  /** Opens the menu of a notification, or of the notifications of a stack. */
+  openMenu(items, anchor) {
+    const { screen, words } = this.inbox;
+    const isStack = items.length > 1;
+    const name = words.actionsFor(isStack ? words.allOf(items.length) : items[0].title);
+    screen.menu.open(anchor, name, isStack ? this.stackEntries(items) : this.entries(items[0]));
   }
 
   openSnooze(item, anchor) {
     this.inbox.screen.menu.open(anchor, this.inbox.words.snooze, this.snoozes(item));
   }
 
-  async act(item, state, time, isUndo = false) {
-    const { model, side } = this.inbox;
-    const words = this.inbox.words;
-    if (!isUndo && state !== "read" && state !== "unread") this.inbox.list.leave(item.id);
-    const reverts = [model, side].map((each) => each?.apply(item.id, state));
+  async act(items, state, time, isUndo = false) {
+    const { session, list, screen, words } = this.inbox;
+    const { model, side, client } = session;
+    const ids = items.map(({ id }) => id);
+    if (!isUndo && state !== "read" && state !== "unread") list.leave(ids);
+    const reverts = [model, side].map((each) => each?.apply(ids, state));
+    let done = 0;
     try {
-      await model.client.mark([item.id], state, time);
+      for (; done < ids.length; done += RowActs.most) await client.mark(ids.slice(done, done + RowActs.most), state, time);
     } catch (error) {
-      for (const revert of reverts) revert?.();
-      if (model === this.inbox.model) this.inbox.sayFailed(error, () => this.act(item, state, time, isUndo));
+      for (const revert of reverts) revert?.(ids.slice(done));
+      if (!session.isOver) this.sayFailed(error, () => this.act(items.slice(done), state, time, isUndo));
       return;
     }
-    if (model !== this.inbox.model) return;
-    if (isUndo || state === "unarchived") this.inbox.catchUp();
-    const back = OPPOSITES[state];
+    if (session.isOver) return;
+    if (isUndo || state === "unarchived") session.catchUp();
     // A snooze makes a notification unread.
     const undo = async () => {
-      await this.act(item, back, {}, true);
-      if (state === "snoozed" && item.read) await model.client.mark([item.id]).catch(() => {});
+      await this.act(items, OPPOSITES[state], {}, true);
+      const read = items.filter((item) => state === "snoozed" && item.read).map(({ id }) => id);
+      if (read.length > 0) await client.mark(read).catch(() => {});
     };
-    this.inbox.screen.say(isUndo ? words.undone : words.did[state], isUndo ? {} : { act: { label: words.undo, run: undo } });
+    if (isUndo) return screen.say(words.undone);
+    const said = items.length > 1 ? words.didAll[state](items.length) : words.did[state];
+    screen.say(said, { act: { label: words.undo, run: undo } });
   }
 
   /** The entries of a notification's menu. */
   entries(item) {
-    const words = this.inbox.words;
-    const { archiving } = this.inbox.list;
+    const { words, list, preferences } = this.inbox;
+    const { archiving } = list;
     const state = item.read ? "unread" : "read";
     const [icon, label] = item.read ? ["Dot", words.markUnread] : ["CheckCircle", words.markRead];
-    const entries = [{ icon, label, key: "u", run: () => void this.act(item, state) }];
+    const entries = [{ icon, label, key: "u", run: () => void this.act([item], state) }];
     if (archiving === "archived") entries.push({ icon: "Clock", label: words.snooze, key: "h", run: () => this.snoozes(item) });
-    entries.push({ icon: "Archive", label: words[archiving], key: "e", run: () => void this.act(item, archiving) });
-    if (this.inbox.preferences?.eventToggles[item.type]) {
-      const type = this.inbox.catalog.types.find((one) => one.type === item.type)?.label ?? item.type;
+    entries.push({ icon: "Archive", label: words[archiving], key: "e", run: () => void this.act([item], archiving) });
+    if (preferences?.eventToggles[item.type]) {
+      const type = this.inbox.typeOf(item)?.label ?? item.type;
       entries.push({ icon: "Mute", label: words.mute(type), run: () => void this.mute(item.type, type) });
     }
     return entries;
   }
 
+  /** The entries of a stack's menu. */
+  stackEntries(items) {
+    const { words, list } = this.inbox;
+    const { archiving } = list;
+    const unread = items.filter(({ read }) => !read);
+    const archive = { icon: "Archive", label: `${words[archiving]} ${words.allOf(items.length)}`, key: "e", run: () => void this.act(items, archiving) };
+    if (unread.length === 0) return [archive];
+    return [{ icon: "Check", label: words.readAllOf(items.length), key: "u", run: () => void this.act(unread, "read") }, archive];
+  }
+
   /** The times until which a notification can be snoozed, on the user's clock. */
   snoozes(item) {
-    const words = this.inbox.words;
-    const hour = Number(readingOf(this.inbox.now, this.inbox.zones).hour);
+    const { words, now, zones } = this.inbox;
+    const hour = Number(readingOf(now, zones).hour);
     const until = (hours) => ({ until: new Date(this.inbox.now + hours * 3_600_000).toISOString() });
-    const entry = (label, time) => ({ label, run: () => void this.act(item, "snoozed", time()) });
+    const entry = (label, time) => ({ label, run: () => void this.act([item], "snoozed", time()) });
     return [
       entry(words.inHour, () => until(1)),
       ...(hour < 17 ? [entry(words.evening, () => ({ localTime: "18:00" }))] : []),
@@ -74,7 +93,7 @@ class RowActs {
   }
 
   chooser(item) {
-    const words = this.inbox.words;
+    const { words, screen } = this.inbox;
     const local = (instant) => new Date(instant - new Date(instant).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
     const tomorrow = Date.now() + 24 * 3_600_000;
     const input = element("input", { type: "datetime-local", name: "until", value: local(tomorrow), min: local(Date.now()), required: true });
@@ -82,19 +101,45 @@ class RowActs {
     const form = element("form", { class: "chooser" }, element("label", {}, words.snoozeUntil, input), submit);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.inbox.screen.menu.close();
-      this.act(item, "snoozed", { until: new Date(input.value).toISOString() });
+      screen.menu.close();
+      this.act([item], "snoozed", { until: new Date(input.value).toISOString() });
     });
     return form;
   }
 
   async mute(type, label, isOn = false) {
-    const words = this.inbox.words;
-    const { model } = this.inbox;
+    const { words, screen } = this.inbox;
     const change = { eventToggles: { [type]: isOn } };
     const again = () => this.mute(type, label, isOn);
-    if (!(await this.inbox.attempt(() => this.inbox.save(model, "preferences", change), again))) return;
+    if (!(await this.attempt((session) => session.save("preferences", change), again))) return;
     const act = { label: words.undo, run: () => this.mute(type, label, true) };
-    this.inbox.screen.say(isOn ? words.undone : words.muted(label), isOn ? {} : { act });
+    screen.say(isOn ? words.undone : words.muted(label), isOn ? {} : { act });
+  }
+
+  async markAll() {
+    if (!(await this.attempt(({ model }) => model.markAll(), () => this.markAll()))) return;
+    const { side, screen, words } = this.inbox;
+    side?.load().catch(() => {});
+    screen.say(words.allRead);
+    screen.heading.focus();
+  }
+
+  /** Does work of the user's session; returns whether it was done and the user is still the same. */
+  async attempt(work, again) {
+    const { session } = this.inbox;
+    try {
+      await work(session);
+      return !session.isOver;
+    } catch (error) {
+      if (!session.isOver) this.sayFailed(error, again);
+    }
+  }
+
+  /** Says that an act of the user failed, and offers to repeat it. */
+  sayFailed(error, again) {
+    const { words, session, screen } = this.inbox;
+    if (error.status === 401 || !session.token) return session.fail(error);
+    const text = error.status === 0 ? words.noAnswer : words.notDone;
+    screen.say(text, { isFault: true, act: { label: words.retry, run: again } });
   }
 }

@@ -23,3 +23,8 @@ function isOwnScheme(scheme) {
   const browsers = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about", "http", "https", "view-source"];
   return /^[a-z][a-z0-9+.-]*$/.test(scheme) && !browsers.includes(scheme);
 }
+
+/** Whether an address is one from which pictures are shown. */
+function isPicture(address) {
+  return typeof address === "string" && /^https:\/\//i.test(address) && URL.canParse(address);
+}

@@ -55,8 +55,12 @@ class RowMenu {
     if (!focus || this.node.contains(focus)) anchor?.focus({ preventScroll: true });
   }
 
+  get isOpen() {
+    return this.node.matches(":popover-open");
+  }
+
   close() {
-    if (this.node.matches(":popover-open")) this.node.hidePopover();
+    if (this.isOpen) this.node.hidePopover();
   }
 
   move(event) {

@@ -184,38 +184,43 @@ class InboxModel {
 
   /** Marks notifications that were on the screen as seen; a failure changes only the bell's number. */
   markSeen(ids) {
-    const fresh = ids.filter((id) => isUnseen(this.items.get(id))).slice(0, 100);
+    const fresh = ids.filter((id) => isUnseen(this.items.get(id)));
     if (fresh.length === 0) return;
     this.setSeen(fresh);
-    this.client.mark(fresh, "seen").catch(() => {});
+    for (let start = 0; start < fresh.length; start += 100) this.client.mark(fresh.slice(start, start + 100), "seen").catch(() => {});
   }
 
-  /** Applies an action of the user before the server has; returns a function that reverts it. */
-  apply(id, state) {
-    const item = this.items.get(id);
-    const { pinned } = this;
-    const place = this.order.indexOf(id);
-    if (!item) return () => {};
-    const isLost = this.viewed.delete(id);
-    const count = (difference) => this.isCounted(item) && this.tellCount(Math.max(0, this.unread + difference));
-    let difference = 0;
-    if (state === "read" || state === "unread") {
-      this.alter(id, { read: state === "read", seen: true });
-      difference = Number(item.read) - Number(state === "read");
-    } else {
-      this.order = this.order.filter((other) => other !== id);
-      this.pinned = pinned.filter((other) => other !== id);
-      difference = item.read || this.query ? 0 : -1;
-    }
-    count(difference);
-    this.changed();
-    return () => {
-      this.items.set(id, item);
-      if (isLost) this.viewed.add(id);
-      if (!this.order.includes(id)) this.order.splice(place, 0, id);
-      if (pinned.includes(id) && !this.pinned.includes(id)) this.pinned.push(id);
-      count(-difference);
+  /** Applies an action of the user before the server has; returns a function that reverts it for some of the ids. */
+  apply(ids, state) {
+    const isMark = state === "read" || state === "unread";
+    const places = new Map(this.order.map((id, place) => [id, place]));
+    const before = ids.filter((id) => this.items.has(id)).map((id) => {
+      const item = this.items.get(id);
+      const left = state === "unarchived" || item.read || this.query ? 0 : -1;
+      const difference = isMark ? Number(item.read) - Number(state === "read") : left;
+      return { item, place: places.get(id), isPinned: this.pinned.includes(id), wasViewed: this.viewed.delete(id), difference };
+    });
+    const count = (some, sign) => {
+      const sum = some.reduce((total, { item, difference }) => total + (this.isCounted(item) ? difference : 0), 0);
+      if (some.length > 0) this.tellCount(Math.max(0, this.unread + sign * sum));
       this.changed();
+    };
+    if (isMark) for (const { item } of before) this.alter(item.id, { read: state === "read", seen: true });
+    else {
+      const gone = new Set(ids);
+      this.order = this.order.filter((id) => !gone.has(id));
+      this.pinned = this.pinned.filter((id) => !gone.has(id));
+    }
+    count(before, 1);
+    return (some) => {
+      const reverted = before.filter(({ item }) => some.includes(item.id)).sort((one, other) => one.place - other.place);
+      for (const { item, place, isPinned, wasViewed } of reverted) {
+        this.items.set(item.id, item);
+        if (wasViewed) this.viewed.add(item.id);
+        if (place !== undefined && !this.order.includes(item.id)) this.order.splice(place, 0, item.id);
+        if (isPinned && !this.pinned.includes(item.id)) this.pinned.push(item.id);
+      }
+      count(reverted, -1);
     };
   }
 

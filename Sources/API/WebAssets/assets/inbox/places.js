@@ -15,7 +15,7 @@ class Places {
   filter = "";
   isOpen = false;
 
-  /** `inbox` has `isPage`, `isForm`, `hasHistory`, `isTag(filter)` and `moved({ from, filter, wasOpen, route })`. */
+  /** `inbox` is the element; its `moved({ from, filter, wasOpen, route })` is called after each change. */
   constructor(inbox) {
     this.inbox = inbox;
   }
@@ -34,6 +34,17 @@ class Places {
     return this.isShown && this.view === "list";
   }
 
+  /** Whether all notifications are shown. */
+  get isWhole() {
+    return this.isListed && !this.filter;
+  }
+
+  /** Whether the catalogue has the tag of a filter; one that is not known yet is taken for granted. */
+  isTag(filter) {
+    const { catalog, tags } = this.inbox;
+    return !catalog || tags.some(({ tag }) => filter === TAGGED + tag);
+  }
+
   /** The visible place: null, a filter ("" for all notifications), or `settings`. */
   get route() {
     return !this.isShown ? null : this.view === "settings" ? "settings" : this.filter;
@@ -49,7 +60,7 @@ class Places {
     const kept = history.state?.bellhop;
     if (kept) return kept.route;
     const named = this.inbox.isPage && this.inbox.hasHistory ? location.hash.replace(/^#[/]?/, "") : "";
-    const isKnown = ROUTES.has(named) || (named.startsWith(TAGGED) && this.inbox.isTag(named));
+    const isKnown = ROUTES.has(named) || (named.startsWith(TAGGED) && this.isTag(named));
     return this.inbox.isPage ? (isKnown ? named : "") : null;
   }
 
@@ -71,7 +82,7 @@ class Places {
   /** Shows all notifications in place of a tag that the catalogue no longer has. */
   check() {
     const { route, filter } = this;
-    if (!filter.startsWith(TAGGED) || this.inbox.isTag(filter)) return;
+    if (!filter.startsWith(TAGGED) || this.isTag(filter)) return;
     this.filter = "";
     this.inbox.moved({ from: route, filter, wasOpen: this.isOpen, route: this.route });
   }

@@ -1,9 +1,10 @@
-// The place of the settings: it loads their part, and shows that they are on their way or did not come.
+// The place of the settings: it loads their part, shows that they are on their way or did not come, and keeps them
+// current.
 
 class SettingsPlace {
-  /** `actions`: those of the view, and `retry()`, `load()`, which returns the part, and `adopt(styles)`. */
-  constructor(actions) {
-    this.actions = actions;
+  /** `inbox` is the element. */
+  constructor(inbox) {
+    this.inbox = inbox;
     this.node = element("div", { class: "settings", part: "settings" });
   }
 
@@ -17,18 +18,50 @@ class SettingsPlace {
     return this.view?.saving;
   }
 
+  /** Shows the settings, when the user comes to them. */
+  open() {
+    const { inbox } = this;
+    if (inbox.preferences) this.show(inbox.facts);
+    else this.wait(inbox.words);
+    this.refresh();
+  }
+
+  retry() {
+    if (this.inbox.preferences) this.update(this.inbox.facts);
+    return this.refresh();
+  }
+
+  /** Reads the settings again that were changed elsewhere. */
+  changed() {
+    if (this.inbox.places.view === "settings") return this.refresh();
+    return this.inbox.session.learn().catch(() => {});
+  }
+
+  async refresh() {
+    const { inbox } = this;
+    const { session } = inbox;
+    try {
+      await session.learn();
+    } catch (error) {
+      if (session.isOver) return;
+      if (!session.preferences) this.wait(inbox.words, true);
+      else inbox.acts.sayFailed(error, () => this.refresh());
+      return;
+    }
+    if (!session.isOver && inbox.places.view === "settings") this.update(inbox.facts);
+  }
+
   /** Shows that the settings are on their way, or did not come. */
   wait(words, isFailed) {
     this.wanted = null;
     this.view?.clear();
-    const retry = element("button", { type: "button", class: "quiet-button", onclick: () => this.actions.retry() }, words.retry);
+    const retry = element("button", { type: "button", class: "quiet-button", onclick: () => this.retry() }, words.retry);
     const bones = () => element("div", { class: "bone" }, element("b"), element("s"));
     const failed = [element("p", { class: "notice-title" }, words.settingsFailed), retry];
     const notice = isFailed ? failed : [element("p", { class: "spoken" }, words.loading), bones(), bones(), bones()];
     this.node.replaceChildren(element("div", { class: `notice ${isFailed ? "failed" : "loading"}` }, ...notice));
   }
 
-  /** Shows the settings anew, when the user comes to them. */
   show(facts) {
     return this.view ? this.view.render(facts) : this.update(facts);
   }
@@ -52,10 +85,12 @@ class SettingsPlace {
   }
 
   async load() {
-    const { SettingsView, STYLES } = await this.actions.load();
+    const { inbox } = this;
+    const { SettingsView, STYLES } = await part("settings", inbox.base);
     if (this.view) return;
-    this.actions.adopt(STYLES);
-    this.view = new SettingsView(this.actions, this.node);
+    inbox.adopt(STYLES);
+    const actions = { say: (text, options) => inbox.screen.say(text, options), device: () => inbox.device };
+    this.view = new SettingsView(actions, this.node);
   }
 
   /** Ignores the results of pending changes, which do not concern the next user. */

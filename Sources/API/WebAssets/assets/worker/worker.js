@@ -40,10 +40,6 @@ function show({ id, type, title, body, tag, url, scheme, image, priority, sentAt
   });
 }
 
-function isPicture(address) {
-  return typeof address === "string" && /^https:\/\//i.test(address) && URL.canParse(address);
-}
-
 async function setBadge(count) {
   try {
     if (count > 0) await self.navigator.setAppBadge?.(count);

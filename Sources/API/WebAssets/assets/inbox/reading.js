@@ -1,0 +1,40 @@
+// What a person has read: by looking for long enough, or by opening it.
+
+class Reading {
+  /** `inbox` is the element. */
+  constructor(inbox) {
+    this.inbox = inbox;
+  }
+
+  /** Marks as read what a person has looked at; returns whether something needs a longer look. */
+  looked(times) {
+    const { places, session, catalog } = this.inbox;
+    if (!places.isListed) return false;
+    const atSight = catalog?.readOnView;
+    const needed = atSight ? ListView.glance : BellhopInbox.reading;
+    const open = times.filter(([id]) => {
+      const item = session.shown.items.get(id);
+      // Important ones are read when they are opened.
+      return item && !item.read && (atSight || item.priority !== "high");
+    });
+    this.read(open.filter(([, time]) => time >= needed).map(([id]) => id));
+    return open.some(([, time]) => time < needed);
+  }
+
+  read(ids) {
+    const { session } = this.inbox;
+    session.shown.markViewed(ids);
+    if (session.side) session.model.setRead({ ids });
+  }
+
+  /** Lets the surrounding page open the notification or its button: a page that cancels the event has done so. */
+  open(item, event, action) {
+    this.read([item.id]);
+    if (this.offer({ notification: item, url: this.inbox.addressOf(action ?? item), action })) event.preventDefault();
+  }
+
+  offer(detail) {
+    const event = new CustomEvent("bellhop-open", { detail, bubbles: true, composed: true, cancelable: true });
+    return !this.inbox.dispatchEvent(event);
+  }
+}
