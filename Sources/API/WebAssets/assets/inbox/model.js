@@ -48,8 +48,12 @@ class InboxModel {
     return fresh === this.order.length && this.next ? Math.max(fresh, this.unread) : fresh;
   }
 
-  /** Reads the first page again, and repeats this if an update arrived meanwhile that the page may not contain. */
+  /**
+   * Reads the first page again, and repeats this if an update arrived meanwhile that the page may not contain. While
+   * updates keep arriving, it does so after pauses.
+   */
   load() {
+    clearTimeout(this.later);
     this.wishes += 1;
     this.loading ??= this.readFirst().finally(() => (this.loading = null));
     return this.loading;
@@ -66,6 +70,7 @@ class InboxModel {
     if (this.isRecalled) [this.order, this.pinned, this.isRecalled] = [[], [], false];
     this.fit(page, [...this.arrivals].filter(([, when]) => when > wish).map(([id]) => id));
     this.unread = unread;
+    if (wish !== this.wishes) this.later = setTimeout(() => this.load().catch(() => {}), 1_000);
     this.changed();
   }
 
