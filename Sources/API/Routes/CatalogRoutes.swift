@@ -57,7 +57,8 @@ enum CatalogRoutes {
         [
             "type": .string(type.type.text), "label": label, "priority": .string(type.priority.rawValue),
             "icon": .optional(type.icon), "color": .optional(type.color), "background": .optional(type.background),
-            "mandatory": .bool(type.isMandatory), "badge": .bool(type.setsBadge),
+            "mandatory": .bool(type.isMandatory), "whenMuted": .string(type.whenMuted.rawValue),
+            "badge": .bool(type.setsBadge),
             "tags": .array(type.tags.map { .string($0.text) }),
             "defaults": ["push": .bool(type.pushByDefault), "email": .bool(type.emailByDefault)],
             "quietHours": .object(

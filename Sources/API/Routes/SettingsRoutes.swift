@@ -62,41 +62,37 @@ enum PreferenceRoutes {
 
     /// Answers `PUT /api/preferences`.
     ///
-    /// With `If-None-Match: *` it succeeds only if there are no preferences yet.
+    /// With `If-None-Match: *` it succeeds only if there are no preferences yet. A body without `pausedUntil` or
+    /// `emailToggles` keeps the stored ones, which its author may not know.
     static func put(_ call: APIRequest) async throws -> HTTPResponse {
         let onlyNew = try isForNewOnly(call.request)
         let body = try call.body(nil)
-        var update = try call.said(.recipientUpserted, ["preferences": .object(body)])
-        guard case .recipientUpserted(var said) = update.change else { return .done }
-        if said.normalizePreferences(call.catalog.preferenceSchema) {
-            call.tools.preferenceFallbacks.with(call.reader.app.text).increment()
-        }
-        update.change = .recipientUpserted(said)
+        try checkPause(body["pausedUntil"], call.now)
+        let (update, isRepaired) = try update(body, call)
+        if isRepaired { call.tools.preferenceFallbacks.with(call.reader.app.text).increment() }
         let condition: Precondition? = onlyNew ? .hasNoPreferences : nil
         guard try await call.isHeard(update, where: condition) else {
             throw APIError(412, "precondition-failed", "there are preferences already")
         }
         call.tools.live.changed(call.reader)
-        return .object(said.preferences.value ?? JSONObject())
+        return .object(document(try await call.users.preferences(of: call.reader), call).json)
     }
 
     /// Answers `PATCH /api/preferences`.
     ///
-    /// Members that are absent stay unchanged, also inside `eventToggles` and `quietHours`.
+    /// Members that are absent stay unchanged, also inside `eventToggles`, `emailToggles` and `quietHours`.
     static func change(_ call: APIRequest) async throws -> HTTPResponse {
-        let body = try call.body(["enabled", "eventToggles", "quietHours"])
+        let body = try call.body(["enabled", "eventToggles", "emailToggles", "quietHours", "pausedUntil"])
+        try checkPause(body["pausedUntil"], call.now)
         // A concurrent change is preserved: the document is read again.
         for _ in 0..<attempts {
             let stored = try await call.users.preferences(of: call.reader)
             let merged = try merge(body, into: document(stored, call).json)
-            var update = try call.said(.recipientUpserted, ["preferences": .object(merged)])
-            guard case .recipientUpserted(var said) = update.change else { return .done }
-            _ = said.normalizePreferences(call.catalog.preferenceSchema)
-            update.change = .recipientUpserted(said)
+            let (update, _) = try update(merged, call)
             let text = stored.map { String(decoding: $0, as: UTF8.self) }
             guard try await call.isHeard(update, where: .preferencesStand(text)) else { continue }
             call.tools.live.changed(call.reader)
-            return .object(said.preferences.value ?? merged)
+            return .object(normalized(.object(merged), call).json)
         }
         throw APIError(409, "changed-meanwhile", "the preferences were modified concurrently; retry")
     }
@@ -106,16 +102,45 @@ enum PreferenceRoutes {
     /// Returns the stored document in its canonical form.
     private static func document(_ stored: [UInt8]?, _ call: APIRequest) -> PreferenceDocument {
         let document = stored.flatMap { try? JSONParser().parse($0).get() }
-        return PreferenceDocument(
-            normalizing: document == .null ? nil : document,
-            schema: call.catalog.preferenceSchema
-        )
+        return normalized(document == .null ? nil : document, call)
+    }
+
+    private static func normalized(_ document: JSONValue?, _ call: APIRequest) -> PreferenceDocument {
+        PreferenceDocument(normalizing: document, schema: call.catalog.preferenceSchema, now: call.now)
+    }
+
+    /// Returns the user's update with a normalised document, and whether the document had to be repaired.
+    private static func update(
+        _ document: JSONObject,
+        _ call: APIRequest
+    ) throws(APIError) -> (update: FeedUpdate, isRepaired: Bool) {
+        var update = try call.said(.recipientUpserted, ["preferences": .object(document)])
+        guard case .recipientUpserted(var said) = update.change else { return (update, false) }
+        let isRepaired = said.normalizePreferences(call.catalog.preferenceSchema, at: call.now)
+        update.change = .recipientUpserted(said)
+        return (update, isRepaired)
+    }
+
+    /// Rejects the end of a pause that is not an instant, or too far ahead.
+    private static func checkPause(_ value: JSONValue?, _ now: Timestamp) throws(APIError) {
+        guard let value, value != .null else { return }
+        guard let end = value.string.flatMap(Timestamp.init(validating:)) else {
+            throw .field("pausedUntil", "expected \(Timestamp.rule), or null")
+        }
+        let longest = PreferenceDocument.longestPause.components.seconds
+        guard end.microseconds - now.microseconds <= longest * 1_000_000 else {
+            throw .field("pausedUntil", "expected an instant at most \(longest / 86_400) days ahead")
+        }
     }
 
     /// Returns a canonical document with the members of a patch, which must have the types of the document's.
+    ///
+    /// The two members that may be absent from the document are null if they are to be removed.
     private static func merge(_ patch: JSONObject, into document: JSONObject) throws(APIError) -> JSONObject {
         var merged = document
-        for member in patch.members {
+        merged["pausedUntil"] = patch["pausedUntil"] ?? document["pausedUntil"] ?? .null
+        merged["emailToggles"] = try emailToggles(patch["emailToggles"], in: document)
+        for member in patch.members where !["pausedUntil", "emailToggles"].contains(member.key) {
             let (name, value) = (member.key, member.value)
             guard let inner = document[name]?.object else {
                 merged[name] = try checked(value, name)
@@ -131,6 +156,26 @@ enum PreferenceRoutes {
             merged[name] = .object(changed)
         }
         return merged
+    }
+
+    /// Returns the user's choices for e-mail with those of a patch; null for none.
+    ///
+    /// A choice of null is removed, and null in place of all choices removes all of them.
+    private static func emailToggles(
+        _ patch: JSONValue?,
+        in document: JSONObject
+    ) throws(APIError) -> JSONValue {
+        guard patch != .null else { return .null }
+        let name = "emailToggles"
+        var toggles = document[name]?.object ?? JSONObject()
+        guard let patch else { return toggles.isEmpty ? .null : .object(toggles) }
+        guard let members = patch.object?.members else { throw .field(name, "expected an object") }
+        for member in members {
+            let field = "\(name)/\(member.key)"
+            guard document["eventToggles"]?[member.key] != nil else { throw .field(field, "unknown member") }
+            toggles[member.key] = member.value == .null ? nil : try checked(member.value, field)
+        }
+        return toggles.isEmpty ? .null : .object(toggles)
     }
 
     /// Checks a switch or an hour.

@@ -103,7 +103,11 @@ public final class Catalog: Sendable {
     public var preferenceSchema: PreferenceSchema {
         PreferenceSchema(
             toggles: types.filter { !$0.isMandatory }.map {
-                PreferenceSchema.Toggle($0.type, isOnByDefault: $0.pushByDefault)
+                PreferenceSchema.Toggle(
+                    $0.type,
+                    isOnByDefault: $0.pushByDefault,
+                    isMailedByDefault: $0.emailByDefault
+                )
             },
             quietHours: settings.quietHours
         )

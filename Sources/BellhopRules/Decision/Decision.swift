@@ -80,8 +80,8 @@ public enum Outcome: Hashable, Sendable {
         switch reason {
         case .unfollowed, .notAddressed: return reason
         case .muted, .typeMuted, .topicMuted: return type.whenMuted == .drop ? reason : nil
-        case .otherDevice, .pushDisabled, .noDevice, .noPermission, .quietHours, .alreadyRead, .superseded, .deviceGone,
-            .recipientErased, .unknownType, .noProvider, .emailDisabled, .notMailed, .noAddress:
+        case .otherDevice, .pushDisabled, .noDevice, .noPermission, .paused, .quietHours, .alreadyRead, .superseded,
+            .deviceGone, .recipientErased, .unknownType, .noProvider, .emailDisabled, .notMailed, .noAddress:
             return nil
         }
     }
@@ -91,6 +91,8 @@ public enum Outcome: Hashable, Sendable {
 public struct Wait: Hashable, Sendable {
     /// The reason for a wait.
     public enum Reason: String, CaseIterable, Hashable, Sendable {
+        /// The end of the pause that the user has set.
+        case paused
         /// The end of the user's quiet hours.
         case quietHours = "quiet-hours"
         /// The user's next digest, in which it is gathered with others.

@@ -30,6 +30,8 @@ public enum Rule: String, CaseIterable, Hashable, Sendable {
     case permission
     /// Checks whether it is gathered for a digest, or whether the user's cap for low priority is reached.
     case digest
+    /// Checks whether the user has paused notifications.
+    case pause
     /// Checks whether it falls into the user's quiet hours.
     case quietHours = "quiet-hours"
     /// Checks whether it is one of several within a short time.
@@ -84,7 +86,7 @@ struct RuleTrace: RuleTracer {
 public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     /// The user muted everything.
     case muted
-    /// The user, or the catalogue's default, muted the type.
+    /// The user, or the catalogue's default, muted the type, or muted it on this channel.
     case typeMuted = "type-muted"
     /// The user muted the topic that the event was for.
     case topicMuted = "topic-muted"
@@ -100,6 +102,8 @@ public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case noDevice = "no-device"
     /// The system does not allow notifications on this device.
     case noPermission = "no-permission"
+    /// The user has paused notifications, and the policy for this platform discards it.
+    case paused
     /// The notification falls into quiet hours, and the policy for this platform discards it.
     case quietHours = "quiet-hours"
     /// The user has since read it in the app.

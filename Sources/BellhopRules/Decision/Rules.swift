@@ -66,11 +66,12 @@ enum UserRules {
             return outcome
         }
         let word = preferences?.wants(type.type)
-        let isWanted = word ?? type.pushByDefault || (word == nil && type.emailByDefault)
+        let isWanted = word ?? type.pushByDefault || EmailRules.isWanted(facts)
+        let isOwn = preferences?.wantsByEmail(type.type) != nil
         let outcome = listener.tell(
             .type,
             isWanted ? nil : .suppress(.typeMuted),
-            "\(isWanted ? "on" : "off"), by \(word == nil ? "the app's default" : "the user's preferences")"
+            "\(isWanted ? "on" : "off"), by \(isOwn ? "the user's preferences" : "the app's default")"
         )
         if let outcome { return outcome }
         guard let follow = facts.follow else { return nil }
@@ -86,7 +87,19 @@ enum UserRules {
 ///
 /// E-mail is silent, so neither quiet hours nor a digest delay it.
 enum EmailRules {
+    /// Returns whether the user gets this type by e-mail, by the catalogue and the user's choices for types.
+    static func isWanted(_ facts: DecisionFacts) -> Bool {
+        let type = facts.type
+        guard type.emailByDefault else { return false }
+        return type.isMandatory || facts.recipient.preferences?.wantsByEmail(type.type) ?? true
+    }
+
     static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome {
+        guard isWanted(facts) else {
+            let outcome = Outcome.suppress(.typeMuted)
+            listener.hear(.type, nil, outcome, "not mailed, by the user's preferences")
+            return outcome
+        }
         let outcome: Outcome
         let finding: String
         if facts.isNeverMailed {
@@ -107,10 +120,10 @@ enum EmailRules {
 enum DeviceRules {
     static func outcomeForAll(_ facts: DecisionFacts, _ listener: inout some RuleTracer) -> Outcome? {
         let recipient = facts.recipient
-        let isPushed =
-            facts.type.isMandatory || (recipient.preferences?.wants(facts.type.type) ?? facts.type.pushByDefault)
-        if !isPushed {
-            return listener.tell(.type, .suppress(.typeMuted), "not pushed, by the app's default")
+        let word = recipient.preferences?.wants(facts.type.type)
+        guard facts.type.isMandatory || word ?? facts.type.pushByDefault else {
+            let author = word == nil ? "the app's default" : "the user's preferences"
+            return listener.tell(.type, .suppress(.typeMuted), "not pushed, by \(author)")
         }
         let isAllowed = recipient.pushEnabled
         let outcome = listener.tell(
@@ -163,6 +176,8 @@ extension Device {
 struct TimingRules {
     /// The next digest if the notification is gathered.
     private let digest: Wait?
+    /// The end of the user's pause.
+    private let pausedUntil: Timestamp?
     /// The end of the current quiet hours.
     private let quietUntil: Timestamp?
     /// The end of the current burst.
@@ -170,6 +185,7 @@ struct TimingRules {
 
     init(_ facts: DecisionFacts, _ listener: inout some RuleTracer) {
         digest = Self.nextDigest(facts)
+        pausedUntil = digest == nil ? Self.pause(facts) : nil
         quietUntil = digest == nil ? Self.quiet(facts) : nil
         burstUntil = digest == nil ? Self.burst(facts) : nil
     }
@@ -183,6 +199,7 @@ struct TimingRules {
             listener.hear(.digest, id, outcome, "\(relation) the digest of \(digest.until)")
             return outcome
         }
+        if let pausedUntil, let outcome = paused(until: pausedUntil, device, facts, &listener) { return outcome }
         guard let quietUntil else {
             listener.hear(.quietHours, id, burstUntil == nil ? .send : nil, "not quiet")
             return afterBurst(id, facts, &listener)
@@ -200,6 +217,28 @@ struct TimingRules {
             "quiet until \(quietUntil); \(device.platform.rawValue) devices: \(facts.type.quietHours[device.platform])"
         )
         return outcome == .send ? afterBurst(id, facts, &listener) : outcome
+    }
+
+    /// Returns the outcome of the user's pause; `nil` if the type's policy for quiet hours sends the push.
+    private func paused(
+        until end: Timestamp,
+        _ device: Device,
+        _ facts: DecisionFacts,
+        _ listener: inout some RuleTracer
+    ) -> Outcome? {
+        let policy = facts.type.quietHours[device.platform]
+        let outcome: Outcome? =
+            switch policy {
+            case .bypass: nil
+            case .drop: .suppress(.paused)
+            case .defer: Self.outcome(of: Wait(.paused, until: end), facts)
+            }
+        return listener.tell(
+            .pause,
+            device: device.subscription,
+            outcome,
+            "paused until \(end); \(device.platform.rawValue) devices: \(policy)"
+        )
     }
 
     private func afterBurst(
@@ -256,6 +295,11 @@ struct TimingRules {
     ///
     /// A digest that is about to be sent is closed, because a new notification could miss it and create a second one.
     private static let margin: Int64 = 30_000_000
+
+    private static func pause(_ facts: DecisionFacts) -> Timestamp? {
+        guard let end = facts.recipient.preferences?.pausedUntil, end > facts.now else { return nil }
+        return end
+    }
 
     private static func quiet(_ facts: DecisionFacts) -> Timestamp? {
         let usual = facts.catalog.settings.quietHours

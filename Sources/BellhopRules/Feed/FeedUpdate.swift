@@ -206,10 +206,13 @@ public struct RecipientUpdate: Hashable, Sendable {
     }
 
     /// Normalises the preferences and returns whether they had to be repaired.
-    public mutating func normalizePreferences(_ schema: PreferenceSchema) -> Bool {
+    ///
+    /// Afterwards, they are an update of the stored document: `pausedUntil` and `emailToggles` are absent if the stored
+    /// ones are kept, and null if they are removed.
+    public mutating func normalizePreferences(_ schema: PreferenceSchema, at now: Timestamp) -> Bool {
         guard case .set(let document) = preferences else { return false }
-        let normalized = PreferenceDocument(normalizing: .object(document), schema: schema)
-        preferences = .set(normalized.json)
+        let normalized = PreferenceDocument(normalizing: .object(document), schema: schema, now: now)
+        preferences = .set(normalized.update(by: document))
         return normalized.wasRepaired
     }
 }

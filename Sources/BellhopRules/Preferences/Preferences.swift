@@ -5,7 +5,10 @@
 public struct Preferences: Hashable, Sendable {
     /// The master toggle; on unless the document contains `false`.
     public let enabled: Bool
+    /// The end of the pause that the user has set, which may have passed; `nil` for none.
+    public let pausedUntil: Timestamp?
     private let toggles: JSONObject
+    private let emailToggles: JSONObject
     private let quietHours: JSONObject
 
     /// Creates the preferences from a stored document.
@@ -13,12 +16,22 @@ public struct Preferences: Hashable, Sendable {
     /// Missing values and values of the wrong kind count as unset.
     public init(_ document: JSONObject) {
         enabled = document["enabled"] != .bool(false)
+        pausedUntil = document["pausedUntil"]?.string.flatMap(Timestamp.init(validating:))
         toggles = document["eventToggles"]?.object ?? JSONObject()
+        emailToggles = document["emailToggles"]?.object ?? JSONObject()
         quietHours = document["quietHours"]?.object ?? JSONObject()
     }
 
     /// Returns whether the user wants this type; `nil` if there is no preference.
     public func wants(_ type: EventType) -> Bool? { toggles[type.text]?.bool }
+
+    /// Returns whether the user wants this type by e-mail; `nil` if there is no preference.
+    ///
+    /// Without a choice for e-mail, the choice for the type applies.
+    public func wantsByEmail(_ type: EventType) -> Bool? { emailChoice(type) ?? wants(type) }
+
+    /// Returns the user's choice for this type by e-mail alone; `nil` if there is none.
+    func emailChoice(_ type: EventType) -> Bool? { emailToggles.isEmpty ? nil : emailToggles[type.text]?.bool }
 
     /// Returns the user's quiet hours, with the app's values for unset parts.
     public func quietHours(otherwise usual: QuietHours) -> QuietHours {

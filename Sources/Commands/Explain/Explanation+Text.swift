@@ -56,6 +56,7 @@ extension Explanation {
         add("pushes", recipient.pushEnabled ? "on" : "off for all devices")
         add("e-mail", (recipient.emailEnabled ? "on" : "off") + (recipient.email == nil ? ", no address" : ""))
         add(story.record == nil ? "types" : "type", preferenceWords)
+        if let pausedUntil { add("paused", "until \(clock.both(pausedUntil))") }
         if let quietHours { add("quiet hours", quietHours.words) }
         for (label, changedAt) in [("changed", settings.changedAt), ("types set", settings.preferencesChangedAt)] {
             if let changedAt { add(label, instant(changedAt) + since(changedAt)) }
@@ -88,7 +89,9 @@ extension Explanation {
         guard preferences.enabled else { return "all muted" }
         guard let type = story.record?.notification.content.type else { return "not all muted" }
         guard let isWanted = preferences.wants(type) else { return "\(type) not set (app default)" }
+        let isMailed = preferences.wantsByEmail(type) ?? isWanted
         return "\(type) \(isWanted ? "on" : "off")"
+            + (isMailed == isWanted ? "" : ", by e-mail \(isMailed ? "on" : "off")")
     }
 
     private static func words(of device: KnownDevice, _ instant: (Timestamp) -> String) -> String {

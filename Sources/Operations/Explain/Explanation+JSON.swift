@@ -91,7 +91,9 @@ extension Explanation {
             ("locale", .optional(recipient.locale?.text)), ("timezone", .optional(recipient.timezone?.text)),
             ("pushEnabled", .bool(recipient.pushEnabled)), ("emailEnabled", .bool(recipient.emailEnabled)),
             ("hasEmail", .bool(recipient.email != nil)), ("hasPreferences", .bool(recipient.preferences != nil)),
-            ("quietHours", quietHours.map(Self.json) ?? .null), ("changedAt", .instant(story.settings.changedAt)),
+            ("quietHours", quietHours.map(Self.json) ?? .null), ("pausedUntil", .instant(pausedUntil)),
+            ("pausedUntilLocal", .optional(pausedUntil.flatMap(clock.local))),
+            ("changedAt", .instant(story.settings.changedAt)),
             ("preferencesChangedAt", .instant(story.settings.preferencesChangedAt)),
             ("devices", .array(story.devices.map(Self.json))),
         ])

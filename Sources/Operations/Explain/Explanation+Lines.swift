@@ -69,6 +69,8 @@ extension Explanation {
                 + refusal(at: backlog.name) + brake(on: backlog.name)
         }
         return switch line.reason {
+        case Wait.Reason.paused.rawValue?:
+            "waits for the end of the user's pause, \(due(line))"
         case Wait.Reason.quietHours.rawValue?:
             "waits for the end of the user's quiet hours, \(due(line))" + quietHoursNow
         case Wait.Reason.burst.rawValue?:

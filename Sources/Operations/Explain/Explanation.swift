@@ -18,6 +18,11 @@ package struct Explanation: Sendable {
     /// They are `nil` if the user never set any and the app's own are unknown.
     package let quietHours: QuietHours?
 
+    /// The end of the user's pause; `nil` if notifications are not paused now.
+    package var pausedUntil: Timestamp? {
+        story.settings.recipient.preferences?.pausedUntil.flatMap { $0 > now ? $0 : nil }
+    }
+
     /// The present size of everyone, if an event for everyone has not reached the user.
     let everyone: EveryoneCount?
 

@@ -36,6 +36,7 @@ extension Outcome {
         case .send: "is sent immediately"
         case .wait(let wait):
             switch wait.reason {
+            case .paused: "waits for the end of the user's pause: \(clock.both(wait.until))"
             case .quietHours: "waits for the end of the quiet hours: \(clock.both(wait.until))"
             case .burst: "waits, as one of several, of which the newest is sent at \(clock.both(wait.until))"
             case .digest: "is gathered for the digest of \(clock.both(wait.until))"
@@ -68,6 +69,8 @@ extension SuppressionReason {
         case .pushDisabled: "push is disabled for this user"
         case .noDevice: "the user has no registered device"
         case .noPermission: "notifications are not permitted on this device"
+        case .paused:
+            "it came while the user had paused notifications, and does not wait for the end on this kind of device"
         case .quietHours:
             "it came during the user's quiet hours, and does not wait for their end on this kind of device"
         case .alreadyRead: "the user had read it in the app"

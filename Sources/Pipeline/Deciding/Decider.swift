@@ -33,12 +33,21 @@ struct Decider: Sendable {
         /// The type by which the rules decided; `nil` if the catalogue no longer contains it, so that nothing is sent.
         fileprivate let type: CatalogType?
         fileprivate let unread: Int?
+        /// Whether a delivery waits for the end of the user's pause.
+        let waitsForPause: Bool
 
-        fileprivate init(_ record: InboxRecord, _ routes: [DeliveryRuling.Route], _ type: CatalogType?, unread: Int?) {
+        fileprivate init(
+            _ record: InboxRecord,
+            _ routes: [DeliveryRuling.Route],
+            _ type: CatalogType?,
+            unread: Int?,
+            waitsForPause: Bool = false
+        ) {
             self.record = record
             self.routes = routes
             self.type = type
             self.unread = unread
+            self.waitsForPause = waitsForPause
         }
     }
 
@@ -108,10 +117,13 @@ struct Decider: Sendable {
         // A mail that is not sent has no row, because most users have no address; `explain` shows the rules' result.
         let mail = mailRuling(decision.email, facts)
         if case .send = mail { add(mail, to: NewDelivery.mailbox) }
+        var waitsForPause = false
         for device in decision.devices {
             add(ruling(device.outcome, to: device.device, of: record.app), to: device.device.subscription)
+            if case .wait(let wait) = device.outcome, wait.reason == .paused { waitsForPause = true }
         }
-        decisions.decided.append(Entry(index: index, work: Decided(record, routes, type, unread: unread)))
+        let decided = Decided(record, routes, type, unread: unread, waitsForPause: waitsForPause)
+        decisions.decided.append(Entry(index: index, work: decided))
         return unread
     }
 

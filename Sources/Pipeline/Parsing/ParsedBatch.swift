@@ -127,7 +127,7 @@ struct ParsedBatch {
         if let catalog = catalogs[update.app] {
             update.change.foldTopic(catalog.topics)
             if case .recipientUpserted(var recipient) = update.change {
-                isRepaired = recipient.normalizePreferences(catalog.preferenceSchema)
+                isRepaired = recipient.normalizePreferences(catalog.preferenceSchema, at: arrival)
                 update.change = .recipientUpserted(recipient)
             }
         }

@@ -80,6 +80,8 @@ struct Recorder: Sendable {
         }
         recorded.refused += stored.refused.map { (Entry(index: $0.index, work: $0.work.record), $1) }
         count(stored)
+        let paused = stored.written.lazy.filter { $0.outcome == .recorded && $0.entry.work.waitsForPause }
+        await batch.releasePaused(of: Set(paused.map { $0.entry.work.record.key.recipient }), in: store)
     }
 
     private func count(_ stored: Stored<Decider.Decided, RecordOutcome>) {

@@ -9,7 +9,7 @@ package struct ReplayPrediction: Sendable, Equatable {
         case heldByBreaker = "held-by-breaker"
         /// It would wait until an operator releases the hold.
         case heldByOperator = "held-by-operator"
-        /// It would wait for the end of quiet hours or for a digest.
+        /// It would wait for the end of a pause or quiet hours, or for a digest.
         case quietUntil = "quiet-until"
         /// Something would be recorded or changed, and nothing would be sent.
         case wouldRecord = "would-record"

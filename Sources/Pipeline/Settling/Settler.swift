@@ -148,6 +148,8 @@ struct Settler: Sendable {
         )
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))
+        let paused = settled.lazy.map(\.settlement).filter { $0.wait?.reason == .paused }
+        await batch.releasePaused(of: Set(paused.map(\.key.notification.recipient)), in: store)
         let unnamed = await bringBack(Self.resumes(of: settled), batch)
         if !unnamed.isEmpty {
             let open = settled.filter { unnamed.contains($0.settlement.key.notification) }

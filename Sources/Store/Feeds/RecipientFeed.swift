@@ -38,6 +38,7 @@ enum RecipientFeed {
                 .jsonArray(documents.map { $0.content.preferences.value?.canonicalBytes ?? Array("null".utf8) })
             ]
         )
+        _ = try PauseRelease.run(Array(UserUpdate.who(documents).prefix(2)), on: connection)
     }
 
     /// Returns the updates that change their users' time zone, and locks the users' rows until the end of the
@@ -176,12 +177,22 @@ enum RecipientFeed {
         """
     )
 
+    /// Keeps a stored pause and stored choices for e-mail if the update does not have these members; null removes them.
+    ///
+    /// The user is locked, so that the stored document is the latest one.
     private static let preferences = Statement(
         """
         INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
-        SELECT r.app, r.user_id, r.preferences, r.said_at
+        SELECT r.app, r.user_id,
+               CASE WHEN r.preferences = 'null' THEN r.preferences ELSE jsonb_strip_nulls(
+                   jsonb_build_object('emailToggles', s.preferences -> 'emailToggles',
+                                      'pausedUntil', s.preferences -> 'pausedUntil') || r.preferences
+               ) END, r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::jsonb[])
              AS r (app, user_id, said_at, person, preferences)
+        LEFT JOIN LATERAL (
+            SELECT preferences FROM notification_preferences WHERE profile_id = r.user_id AND app = r.app OFFSET 0
+        ) AS s ON true
         WHERE \(Tombstone.spares("r.person"))
         ORDER BY r.app, r.user_id
         ON CONFLICT (app, profile_id) DO UPDATE

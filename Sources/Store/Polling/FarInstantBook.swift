@@ -84,7 +84,8 @@ package struct FarInstantBook: Sendable {
     /// The maximum number of rows per urgency that one step corrects.
     private static let most = 500
 
-    /// Longer than any wait: a digest is sent at least once a week, and a retry within its longest delay.
+    /// Longer than any wait: a pause ends within 30 days, a digest is sent at least once a week, and a retry within its
+    /// longest delay.
     private static let far = "now() + interval '31 days'"
     /// A recorded time is in the past, so it may be ahead only by the clock difference between two hosts.
     private static let ahead = "now() + interval '1 min'"

@@ -58,5 +58,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0006_rights", PackageResources._006_rights_sql),
         Migration("0007_device_clocks", PackageResources._007_device_clocks_sql),
         Migration("0008_first_contact", PackageResources._008_first_contact_sql),
+        Migration("0009_pauses", PackageResources._009_pauses_sql),
     ]
 }

@@ -41,6 +41,8 @@ package protocol WorkerDatabase: Sendable {
     func claimReceipts(_ keys: [DeliveryKey], as claim: Claim) async throws(StoreError) -> [OpenReceipt]
     func settle(_ settlements: [Settlement], of claim: Claim) async throws(StoreError) -> Int
     func leaveToSweeper(_ keys: [NotificationKey]) async throws(StoreError) -> Set<NotificationKey>
+    /// Releases deliveries that wait for the end of a pause which their users have shortened meanwhile.
+    func releasePaused(of people: [UserKey]) async throws(StoreError) -> Int
 
     // Deliveries that wait for their outlet.
     func heads(_ looks: [BacklogPoll]) async throws(StoreError) -> OldestEntries

@@ -144,6 +144,11 @@ struct SettingsRouteTests {
     @Test(
         "a patch with an unknown or invalid member is rejected, and nothing is stored",
         arguments: [
+            (#"{"pausedUntil":"soon"}"#, "pausedUntil"), (#"{"pausedUntil":7}"#, "pausedUntil"),
+            (#"{"pausedUntil":"9999-01-01T00:00:00Z"}"#, "pausedUntil"),
+            (#"{"emailToggles":true}"#, "emailToggles"), (#"{"emailToggles":{"nosuch":true}}"#, "emailToggles/nosuch"),
+            (#"{"emailToggles":{"system":"no"}}"#, "emailToggles/system"),
+            (#"{"emailToggles":{"security":false}}"#, "emailToggles/security"),
             (#"{"other":true}"#, "other"), (#"{"enabled":1}"#, "enabled"), (#"{"eventToggles":[]}"#, "eventToggles"),
             (#"{"eventToggles":{"nosuch":true}}"#, "eventToggles/nosuch"),
             (#"{"eventToggles":{"system":null}}"#, "eventToggles/system"),
@@ -156,6 +161,114 @@ struct SettingsRouteTests {
             #expect(answer.status == 422)
             #expect(answer.field == field)
             #expect(try await api.servers.count("SELECT count(*) FROM notification_preferences") == 0)
+        }
+    }
+
+    /// Returns an instant that many seconds from now, in the canonical form.
+    private static func instant(in seconds: Int64) -> String {
+        let now = SystemTime().timestamp.microseconds / 1_000_000
+        return Timestamp(clamping: (now + seconds) * 1_000_000).description
+    }
+
+    @Test("a pause is stored in UTC, a patch or a document without it keeps it, and null or the past ends it")
+    func pause() async throws {
+        try await APIFixture.with { api in
+            let unpaused = try await api.call("GET", "/api/preferences")
+            #expect(unpaused["pausedUntil"] == nil && unpaused["emailToggles"] == nil)
+            let end = Self.instant(in: 3_600)
+            let local = end.replacing("Z", with: "+00:00")
+            let paused = try await api.call("PATCH", "/api/preferences", #"{"pausedUntil":"\#(local)"}"#)
+            #expect(paused.status == 200 && paused["pausedUntil"] == .string(end))
+            #expect(paused["eventToggles"] == unpaused["eventToggles"])
+            let put = try await api.call("PUT", "/api/preferences", #"{"enabled":false}"#)
+            #expect(put["pausedUntil"] == .string(end) && put["enabled"] == false)
+            let patched = try await api.call("PATCH", "/api/preferences", #"{"enabled":true}"#)
+            #expect(patched["pausedUntil"] == .string(end))
+            for ended in ["null", "\"2020-01-01T00:00:00Z\""] {
+                _ = try await api.call("PATCH", "/api/preferences", #"{"pausedUntil":"\#(end)"}"#)
+                let answer = try await api.call("PATCH", "/api/preferences", #"{"pausedUntil":\#(ended)}"#)
+                #expect(answer.status == 200 && answer["pausedUntil"] == nil)
+                let rows = "SELECT count(*) FROM notification_preferences WHERE preferences ? 'pausedUntil'"
+                #expect(try await api.servers.count(rows) == 0)
+            }
+            _ = try await api.call("PATCH", "/api/preferences", #"{"pausedUntil":"\#(end)"}"#)
+            let removed = try await api.call("PUT", "/api/preferences", #"{"pausedUntil":null}"#)
+            #expect(removed.status == 200 && removed["pausedUntil"] == nil)
+            let late = #"{"pausedUntil":"\#(Self.instant(in: 31 * 86_400))"}"#
+            for method in ["PUT", "PATCH"] {
+                let refused = try await api.call(method, "/api/preferences", late)
+                #expect(refused.status == 422 && refused.field == "pausedUntil", "\(method)")
+            }
+        }
+    }
+
+    @Test("a pause that has passed is no longer in the answer, and is not counted as a repair")
+    func pausedBefore() async throws {
+        try await APIFixture.with { api in
+            _ = try await api.call("PATCH", "/api/preferences", #"{"pausedUntil":"\#(Self.instant(in: 3_600))"}"#)
+            _ = try await api.servers.owner.run(
+                """
+                UPDATE notification_preferences
+                SET preferences = preferences || '{"pausedUntil": "2020-01-01T00:00:00.000Z"}'
+                """
+            )
+            #expect(try await api.call("GET", "/api/preferences")["pausedUntil"] == nil)
+            #expect(!api.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="drop"} 1"#))
+        }
+    }
+
+    @Test("the end of a pause by the API makes the user's paused deliveries due in the same transaction")
+    func pauseReleases() async throws {
+        try await APIFixture.with { api in
+            _ = try await api.call("PATCH", "/api/preferences", #"{"pausedUntil":"\#(Self.instant(in: 3_600))"}"#)
+            _ = try await api.servers.owner.run(
+                """
+                INSERT INTO ledger (person, id, target, state, reason, due_at)
+                SELECT number, 1, 7, 'w', 'paused', now() + interval '1 h' FROM people WHERE user_id = 'ada'
+                """
+            )
+            let due = "SELECT count(*) FROM ledger WHERE due_at <= now()"
+            _ = try await api.call("PATCH", "/api/preferences", #"{"enabled":false}"#)
+            #expect(try await api.servers.count(due) == 0)
+            _ = try await api.call("PATCH", "/api/preferences", #"{"pausedUntil":null}"#)
+            #expect(try await api.servers.count(due) == 1)
+        }
+    }
+
+    @Test("choices for e-mail are changed one by one, removed by null, and kept by a document without them")
+    func emailChoices() async throws {
+        try await APIFixture.with { api in
+            func patch(_ choices: String) async throws -> JSONValue? {
+                let answer = try await api.call("PATCH", "/api/preferences", #"{"emailToggles":\#(choices)}"#)
+                #expect(answer.status == 200)
+                return answer["emailToggles"]
+            }
+            #expect(try await patch(#"{"system":false}"#) == ["system": false])
+            #expect(try await patch(#"{"qr_payment":true}"#) == ["qr_payment": true, "system": false])
+            #expect(try await patch(#"{"system":null}"#) == ["qr_payment": true])
+            let kept = try await api.call("PUT", "/api/preferences", #"{"enabled":false}"#)
+            #expect(kept["emailToggles"] == ["qr_payment": true])
+            let replaced = try await api.call("PUT", "/api/preferences", #"{"emailToggles":{"system":true}}"#)
+            #expect(replaced["emailToggles"] == ["system": true])
+            #expect(try await patch("null") == nil)
+            #expect(try await patch(#"{"system":true}"#) == ["system": true])
+            #expect(try await patch(#"{"system":null}"#) == nil)
+            let copy = "SELECT count(*) FROM people WHERE preferences LIKE '%emailToggles%'"
+            #expect(try await api.servers.count(copy) == 0)
+        }
+    }
+
+    @Test("a first patch does not end the mails of a type that is mailed and not pushed by default")
+    func mailedOnly() async throws {
+        let catalogs = try ServerFixture.shipped(
+            "drop",
+            replacing: "push: true, email: false",
+            with: "push: false, email: true"
+        )
+        try await APIFixture.with(catalogs: catalogs) { api in
+            let patched = try await api.call("PATCH", "/api/preferences", #"{"quietHours":{"enabled":true}}"#)
+            #expect(patched["eventToggles"]?["qr_payment"] == false)
+            #expect(patched["emailToggles"] == ["transaction_complete": true, "qr_payment": true])
         }
     }
 

@@ -16,10 +16,11 @@ struct LocalRules {
 
     /// By the preferences of any age, from the server or the device; nil if the user has no preferences.
     func answer(for type: EventType, stored: JSONValue?, now: Timestamp) -> Answer {
-        let preferences = PreferenceDocument(normalizing: stored, schema: schema)
+        let preferences = PreferenceDocument(normalizing: stored, schema: schema, now: now)
         guard preferences.enabled, preferences.toggles.contains(where: { $0.type == type && $0.isOn }) else {
             return .muted
         }
+        if let end = preferences.pausedUntil { return .quiet(until: end) }
         if let end = preferences.quietHours.until(now, in: zone) { return .quiet(until: end) }
         return .show
     }

@@ -87,9 +87,13 @@ enum DecisionSample {
     static func preferences(
         enabled: Bool = true,
         toggles: JSONObject = [:],
-        quiet: ClosedRange<Int>? = nil
+        emailToggles: JSONObject? = nil,
+        quiet: ClosedRange<Int>? = nil,
+        pausedUntil: String? = nil
     ) -> Preferences {
         var document: JSONObject = ["enabled": .bool(enabled), "eventToggles": .object(toggles)]
+        if let emailToggles { document["emailToggles"] = .object(emailToggles) }
+        if let pausedUntil { document["pausedUntil"] = .string(pausedUntil) }
         if let quiet {
             document["quietHours"] = [
                 "enabled": true, "startHour": .number(JSONNumber(Int64(quiet.upperBound))),

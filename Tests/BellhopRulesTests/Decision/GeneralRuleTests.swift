@@ -221,4 +221,45 @@ struct EmailRuleTests {
             Decision(try DecisionSample.facts("alarm") { $0.history.isRead = true }).email == .suppress(.alreadyRead)
         )
     }
+
+    @Test(
+        "a choice for e-mail decides about the mail alone, and without one the type's toggle decides about both",
+        arguments: [
+            (true, nil, true, true), (true, false, true, false), (false, true, false, true), (false, nil, false, false),
+            (false, false, false, false), (nil, false, true, false), (nil, nil, true, true),
+        ] as [(Bool?, Bool?, Bool, Bool)]
+    )
+    func channels(toggle: Bool?, email: Bool?, isPushed: Bool, isMailed: Bool) throws {
+        let facts = try DecisionSample.facts("alarm") { facts in
+            facts.recipient.preferences = DecisionSample.preferences(
+                toggles: toggle.map { ["alarm": .bool($0)] } ?? [:],
+                emailToggles: email.map { ["alarm": .bool($0)] }
+            )
+        }
+        let decision = Decision(facts)
+        #expect(decision.outcome(.ios) == (isPushed ? .send : .suppress(.typeMuted)))
+        #expect(decision.email == (isMailed ? .send : .suppress(.typeMuted)))
+        #expect(decision.isRecorded)
+    }
+
+    @Test("a choice for e-mail adds no mail to a type without mails, and silences no mandatory type")
+    func channelsOfOthers() throws {
+        let on = DecisionSample.preferences(toggles: ["order": false], emailToggles: ["order": true])
+        let order = Decision(try DecisionSample.facts { $0.recipient.preferences = on })
+        #expect(order.email == nil && order.push == .suppress(.typeMuted))
+        let off = DecisionSample.preferences(emailToggles: ["terms": false])
+        #expect(Decision(try DecisionSample.facts("terms") { $0.recipient.preferences = off }).email == .send)
+    }
+
+    @Test("the finding about a channel names the user's preferences")
+    func channelFindings() throws {
+        let facts = try DecisionSample.facts("alarm") {
+            $0.recipient.preferences = DecisionSample.preferences(
+                toggles: ["alarm": false],
+                emailToggles: ["alarm": true]
+            )
+        }
+        let steps = Decision.explained(facts).steps.filter { $0.rule == .type }
+        #expect(steps.map(\.finding) == ["on, by the user's preferences", "not pushed, by the user's preferences"])
+    }
 }

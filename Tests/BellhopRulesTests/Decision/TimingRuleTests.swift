@@ -222,4 +222,77 @@ struct TimingRuleTests {
             #expect(gathered.email == .send)
         }
     }
+
+    /// Returns the decision for a user whose pause ends at 13:00 UTC.
+    private func paused(
+        _ type: String = "order",
+        at now: String = DecisionSample.noon,
+        quiet: ClosedRange<Int>? = nil,
+        _ change: (inout DecisionFacts) throws -> Void = { _ in }
+    ) throws -> (decision: Decision, steps: [RuleStep]) {
+        Decision.explained(
+            try DecisionSample.facts(type, at: now) { facts in
+                facts.recipient.preferences = DecisionSample.preferences(
+                    quiet: quiet,
+                    pausedUntil: "2026-03-10T13:00:00Z"
+                )
+                try change(&facts)
+            }
+        )
+    }
+
+    private func paused(until text: String = "2026-03-10T13:00:00Z") throws -> Outcome {
+        .wait(Wait(.paused, until: try at(text)))
+    }
+
+    @Test("in a pause each platform has the type's policy for quiet hours, and a mail is sent")
+    func pausePolicies() throws {
+        let (decision, steps) = try paused()
+        let wait = try paused(until: "2026-03-10T13:00:00Z")
+        #expect(decision.outcome(.ios) == wait)
+        #expect(decision.outcome(.android) == .suppress(.paused))
+        #expect(decision.outcome(.web) == .send)
+        #expect(decision.isRecorded)
+        #expect(steps.filter { $0.rule == .pause }.map(\.outcome) == [wait, .suppress(.paused), nil])
+        for platform in DevicePlatform.allCases {
+            #expect(try paused("alarm").decision.outcome(platform) == .send)
+            #expect(try paused("terms").decision.outcome(platform) == wait)
+        }
+        #expect(try paused("terms").decision.email == .send)
+    }
+
+    @Test(
+        "a pause ends with its instant, and quiet hours apply from then on",
+        arguments: [("2026-03-10T12:59:59.999999Z", true), ("2026-03-10T13:00:00Z", false)]
+    )
+    func pauseEnd(now: String, isPaused: Bool) throws {
+        let wait = try paused(until: "2026-03-10T13:00:00Z")
+        #expect(try paused("usual", at: now).decision.outcome(.ios) == (isPaused ? wait : .send))
+        // From 14 o'clock in Oslo, which is 13 UTC.
+        let quiet = try quiet(until: "2026-03-11T05:00:00Z")
+        #expect(try paused("usual", at: now, quiet: 6...14).decision.outcome(.ios) == (isPaused ? wait : quiet))
+    }
+
+    @Test("expiry takes precedence over a pause, and a digest over both until it is due")
+    func pauseAmongOthers() throws {
+        let late = try paused("usual") { $0.expiresAt = try at("2026-03-10T13:00:00Z") }
+        #expect(late.decision.outcome(.ios) == .expire)
+        #expect(late.steps.last?.rule == .pause)
+        #expect(try paused("news").decision.outcome(.ios) == digest("2026-03-10T16:00:00Z"))
+        let due = try paused("news") { $0.history.digest = $0.now }
+        #expect(try due.decision.outcome(.ios) == paused(until: "2026-03-10T13:00:00Z"))
+    }
+
+    @Test("a pause that is over, or is no instant, changes nothing, and no rule reports it")
+    func noPause() throws {
+        for end in ["2026-03-10T12:00:00Z", "2020-01-01T00:00:00Z", "soon", "2026-13-10T13:00:00Z"] {
+            let facts = try DecisionSample.facts("usual") {
+                $0.recipient.preferences = DecisionSample.preferences(pausedUntil: end)
+            }
+            let (decision, steps) = Decision.explained(facts)
+            #expect(decision.outcome(.ios) == .send, "\(end)")
+            let hasStep = steps.contains { $0.rule == .pause }
+            #expect(!hasStep, "\(end)")
+        }
+    }
 }

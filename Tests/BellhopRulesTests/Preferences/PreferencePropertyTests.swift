@@ -15,7 +15,8 @@ struct PreferencePropertyTests {
             let again = PreferenceDocument(normalizing: .object(document.json), schema: schema)
             #expect(again.json == document.json)
             #expect(!again.wasRepaired)
-            #expect(document.wasRepaired == (source != .object(document.json)))
+            let variants = [source, Self.withoutEmpty(source)]
+            #expect(document.wasRepaired == !variants.contains(.object(document.json)))
             #expect(document.toggles.map(\.type) == schema.toggles.map(\.type))
             #expect((0...23).contains(document.quietHours.startHour) && (0...23).contains(document.quietHours.endHour))
             if let object = source.object { Self.expectSame(Preferences(object), document, schema) }
@@ -27,7 +28,11 @@ struct PreferencePropertyTests {
     private static func expectSame(_ lazy: Preferences, _ document: PreferenceDocument, _ schema: PreferenceSchema) {
         #expect(lazy.enabled == document.enabled)
         #expect(lazy.quietHours(otherwise: schema.quietHours) == document.quietHours)
+        #expect(lazy.pausedUntil == document.pausedUntil)
         for (toggle, normal) in zip(schema.toggles, document.toggles) {
+            let choice = document.emailToggles.first { $0.type == toggle.type }?.isOn
+            let usual = lazy.wants(toggle.type)
+            #expect(lazy.wantsByEmail(toggle.type) == choice ?? usual)
             #expect((lazy.wants(toggle.type) ?? toggle.isOnByDefault) == normal.isOn)
         }
     }
@@ -46,6 +51,19 @@ struct PreferencePropertyTests {
         set("enabled", in: &document, flag(&json), &json)
         set("eventToggles", in: &document, .object(toggles), &json)
         set("quietHours", in: &document, .object(hours), &json)
+        if Bool.random(using: &json.generator) { set("emailToggles", in: &document, .object(toggles), &json) }
+        if Bool.random(using: &json.generator) {
+            set("pausedUntil", in: &document, "2026-03-10T13:00:00.000Z", &json)
+        }
+        return .object(document)
+    }
+
+    /// Returns the document without members that are removed by null or an empty object, which is not a repair.
+    private static func withoutEmpty(_ source: JSONValue) -> JSONValue {
+        guard var document = source.object else { return source }
+        if document["pausedUntil"] == .null { document["pausedUntil"] = nil }
+        let toggles = document["emailToggles"]
+        if toggles == .null || toggles?.object?.isEmpty == true { document["emailToggles"] = nil }
         return .object(document)
     }
 

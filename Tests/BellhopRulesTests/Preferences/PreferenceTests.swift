@@ -113,4 +113,71 @@ struct PreferenceTests {
         #expect(!document.toggles[0].isOn)
         #expect(document.quietHours == QuietHours(enabled: true, startHour: 21, endHour: 6))
     }
+
+    /// 2026-03-10 12:00 UTC.
+    private static let now = Timestamp(clamping: 1_773_144_000_000_000)
+
+    private static func now(_ members: String) throws -> PreferenceDocument {
+        PreferenceDocument(
+            normalizing: try parse(canonical.dropLast() + members + "}"),
+            schema: try schema(),
+            now: now
+        )
+    }
+
+    @Test(
+        "the end of a pause is an instant at most 30 days ahead, and anything else is no pause",
+        arguments: [
+            (#""2026-03-10T13:00:00Z""#, "2026-03-10T13:00:00.000Z", false),
+            (#""2026-03-10T14:00:00.000+01:00""#, "2026-03-10T13:00:00.000Z", false),
+            (#""2026-04-09T12:00:00Z""#, "2026-04-09T12:00:00.000Z", false),
+            (#""2026-04-09T12:00:00.001Z""#, "2026-04-09T12:00:00.000Z", true),
+            (#""9999-01-01T00:00:00Z""#, "2026-04-09T12:00:00.000Z", true),
+            (#""2026-03-10T12:00:00Z""#, nil, false), (#""2020-01-01T00:00:00Z""#, nil, false), ("null", nil, false),
+            (#""tomorrow""#, nil, true), (#""2026-02-30T00:00:00Z""#, nil, true), ("1773144000", nil, true),
+            ("true", nil, true), ("{}", nil, true),
+        ] as [(String, String?, Bool)]
+    )
+    func pauses(text: String, end: String?, isRepaired: Bool) throws {
+        let document = try Self.now(#","pausedUntil":\#(text)"#)
+        #expect(document.pausedUntil?.description == end)
+        #expect(document.json["pausedUntil"]?.string == end)
+        #expect(document.wasRepaired == isRepaired)
+    }
+
+    @Test("without the present instant, a pause is kept as it is")
+    func pauseOfAnyTime() throws {
+        let source = try Self.parse(#"{"pausedUntil":"2020-01-01T00:00:00Z"}"#)
+        let document = PreferenceDocument(normalizing: source, schema: try Self.schema())
+        #expect(document.json["pausedUntil"] == "2020-01-01T00:00:00.000Z")
+        let again = PreferenceDocument(normalizing: .object(document.json), schema: try Self.schema())
+        #expect(again.json == document.json && !again.wasRepaired)
+    }
+
+    @Test("choices for e-mail are kept for the app's types in its order, and the member is absent without a choice")
+    func emailChoices() throws {
+        let some = #","emailToggles":{"promotional":true,"scheduled_match_new":false}"#
+        let document = try Self.now(some)
+        let choices = document.json["emailToggles"]?.object?.members.map { "\($0.key) \($0.value)" }
+        #expect(choices?.count == 2 && document.emailToggles.map(\.isOn) == [false, true])
+        #expect(!document.wasRepaired)
+        #expect(try Self.now(#","emailToggles":{"retired":true,"promotional":true}"#).wasRepaired)
+        for text in ["{}", "null"] {
+            let none = try Self.now(#","emailToggles":\#(text)"#)
+            #expect(none.json["emailToggles"] == nil && !none.wasRepaired)
+        }
+        let broken = try Self.now(#","emailToggles":{"promotional":1}"#)
+        #expect(broken.json["emailToggles"] == nil && broken.wasRepaired)
+    }
+
+    @Test("a user without a document has mails of types that are mailed and not pushed by default")
+    func mailedOnly() throws {
+        let (letter, order) = (EventType(validating: "letter"), EventType(validating: "order"))
+        let schema = PreferenceSchema(toggles: [
+            .init(try #require(letter), isOnByDefault: false, isMailedByDefault: true),
+            .init(try #require(order), isMailedByDefault: true),
+        ])
+        #expect(PreferenceDocument(normalizing: nil, schema: schema).json["emailToggles"] == ["letter": true])
+        #expect(PreferenceDocument(normalizing: [:], schema: schema).json["emailToggles"] == nil)
+    }
 }

@@ -165,6 +165,21 @@ struct ExplainTests {
         }
     }
 
+    @Test("a paused user's waiting push and settings show the end of the pause on the user's clock")
+    func paused() async throws {
+        let line = Self.line(1, "state, reason, due_at", "'deferred', 'paused', '2099-03-02T06:00:00Z'")
+        let document = #"{"pausedUntil": "2099-03-02T06:00:00.000Z"}"#
+        let pause = "UPDATE notification_preferences SET preferences = '\(document)';"
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line + pause) { answer in
+            expect(
+                answer,
+                "waits for the end of the user's pause, 2099-03-02 06:00:00 UTC (07:00)",
+                "paused until 2099-03-02 07:00 +01:00, which is 2099-03-02T06:00:00.000Z",
+                "pause wait paused until 2099-03-02T06:00:00.000Z; ios devices: defer"
+            )
+        }
+    }
+
     @Test("a wait for quiet hours that the user has turned off meanwhile keeps its end, and the explanation states it")
     func quietHoursTurnedOff() async throws {
         let columns = "state, reason, due_at"

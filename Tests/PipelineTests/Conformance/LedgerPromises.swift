@@ -169,6 +169,52 @@ struct LedgerPromises {
         }
     }
 
+    @Test(
+        "the end of a pause makes only the deliveries due that wait for it, and a shorter pause moves them",
+        arguments: StoreKind.available
+    )
+    func endedPause(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let now = try await fixture.now()
+            let (first, second) = (now + .seconds(7_200), now + .seconds(3_600))
+            func pause(_ end: Timestamp?, _ second: Int) async throws {
+                let said = end.map { "\"\($0)\"" } ?? "null"
+                let members = #","preferences":{"pausedUntil":\#(said)}"#
+                try await fixture.feed("u1", ("recipient.upserted", members), from: second)
+            }
+            try await pause(first, 0)
+            for (id, reason) in [("e1", Wait.Reason.paused), ("e2", .quietHours)] {
+                let wait = Wait(reason, until: first)
+                let records = try fixture.records(
+                    id,
+                    to: ["u1", "u2"],
+                    delivery: .deferred(to: StoreFixture.device, wait)
+                )
+                _ = try await fixture.store.record(records, as: .fresh)
+            }
+            let keys = try ["e1", "e2"].flatMap { try fixture.records($0, to: ["u1", "u2"]).map(\.key) }
+            try await pause(second, 1)
+            #expect(try await fixture.store.claim(keys, as: .fresh).claimed.isEmpty)
+            try await fixture.pass(.seconds(3_601))
+            // The clock of PostgreSQL did not move: only the deliveries of the shortened pause are due.
+            #expect(try await fixture.store.claim(keys, as: .fresh).claimed.users == ["u1"])
+        }
+    }
+
+    @Test("deliveries deferred for a pause that has ended meanwhile are released", arguments: StoreKind.available)
+    func pauseEndedMeanwhile(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let wait = Wait(.paused, until: try await fixture.now() + .seconds(7_200))
+            let records = try fixture.records("e1", to: ["u1"], delivery: .deferred(to: StoreFixture.device, wait))
+            _ = try await fixture.store.record(records, as: .fresh)
+            let user = [try StoreFixture.user("u1")]
+            #expect(try await fixture.store.claim(records.map(\.key), as: .fresh).claimed.isEmpty)
+            #expect(try await fixture.store.releasePaused(of: user) == 1)
+            #expect(try await fixture.store.claim(records.map(\.key), as: .fresh).claimed.users == ["u1"])
+            #expect(try await fixture.store.releasePaused(of: user) == 0)
+        }
+    }
+
     @Test("a delivery in a terminal state is never claimed again", arguments: StoreKind.available)
     func terminal(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in

@@ -163,4 +163,66 @@ struct DeferralTests {
             #expect(try await Self.ledger(peer) == ["u1|expired|expired-before-sending"])
         }
     }
+
+    @Test("a push in a pause waits for its end, and is delivered once when the user ends the pause early")
+    func pause() async throws {
+        try await ProviderPeer.run { peer in
+            try await peer.register([("u1", "t1")])
+            let end = Timestamp(clamping: SystemTime().now().microseconds + 7_200_000_000)
+            try await peer.feed(
+                "u1",
+                #""preferences":{"pausedUntil":"\#(end)"}"#,
+                until: "p.preferences ? 'pausedUntil'"
+            )
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.pipeline.wait(
+                for: 1,
+                """
+                SELECT count(*) FROM deliveries
+                WHERE state = 'deferred' AND reason = 'paused' AND due_at > now() + interval '1 hour'
+                """
+            )
+            #expect(peer.sandbox.received(.fcm).isEmpty)
+            // A document of a program that does not know pauses ends none.
+            try await peer.feed(
+                "u1",
+                #""preferences":{"quietHours":{"startHour":21}}"#,
+                until: "p.preferences -> 'quietHours' ->> 'startHour' = '21'"
+            )
+            #expect(try await Self.ledger(peer) == ["u1|deferred|paused"])
+            try await peer.feed(
+                "u1",
+                #""preferences":{"pausedUntil":null}"#,
+                until: "NOT p.preferences ? 'pausedUntil'"
+            )
+            try await peer.waitUntilSettled(1)
+            #expect(try await peer.ledger() == ["u1|delivered|1"])
+            #expect(peer.sandbox.received(.fcm).count == 1)
+        }
+    }
+
+    @Test("a push that is released from a pause into quiet hours waits for their end")
+    func pauseIntoQuietHours() async throws {
+        try await ProviderPeer.run { peer in
+            try await peer.register([("u1", "t1")])
+            let end = Timestamp(clamping: SystemTime().now().microseconds + 86_400_000_000)
+            try await peer.feed(
+                "u1",
+                ProviderPeer.quietNow(#","pausedUntil":"\#(end)""#),
+                until: "p.preferences ? 'pausedUntil'"
+            )
+            try await peer.publish(["e1"], to: ["u1"])
+            try await peer.pipeline.wait(for: 1, "SELECT count(*) FROM deliveries WHERE reason = 'paused'")
+            try await peer.feed(
+                "u1",
+                ProviderPeer.quietNow(#","pausedUntil":null"#),
+                until: "NOT p.preferences ? 'pausedUntil'"
+            )
+            try await peer.pipeline.wait(
+                for: 1,
+                "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'quiet-hours'"
+            )
+            #expect(peer.sandbox.received(.fcm).isEmpty)
+        }
+    }
 }

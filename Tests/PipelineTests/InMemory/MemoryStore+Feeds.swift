@@ -7,17 +7,22 @@ import BellhopRules
 /// Users' data, as feed messages change them.
 extension MemoryStore {
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
-        let now = clock
+        let (now, steady) = (clock, time.steady())
         return try answering { state in
             state.fed += feeds.count
-            for entry in feeds { state.apply(entry, at: now) }
+            for entry in feeds { state.apply(entry, at: now, steady) }
             return feeds.map { _ in () }
         }
+    }
+
+    func releasePaused(of people: [UserKey]) async throws(PostgresError) -> Int {
+        let (now, steady) = (clock, time.steady())
+        return try answering { state in state.releasePaused(of: people, at: now, steady) }
     }
 }
 
 extension MemoryStore.State {
-    fileprivate mutating func apply(_ entry: FeedEntry, at now: Timestamp) {
+    fileprivate mutating func apply(_ entry: FeedEntry, at now: Timestamp, _ steady: ContinuousClock.Instant) {
         let key = UserKey(app: entry.update.app, user: entry.update.change.user)
         if case .recipientDeleted = entry.update.change { return erase(key, at: entry.saidAt) }
         guard tombstones[key].map({ entry.saidAt > $0.deletedAt }) ?? true else { return }
@@ -27,6 +32,7 @@ extension MemoryStore.State {
             tombstones[key]?.returnedAt = entry.saidAt
             knownSince[key] = knownSince[key] ?? now
             people[key, default: Recipient()].change(update)
+            if update.preferences != .unchanged { _ = releasePaused(of: [key], at: now, steady) }
         case .recipientDeleted: break
         case .subscriptionUpserted(let update):
             guard isNewest(entry, "device \(update.token.text)") else { return }
@@ -49,6 +55,25 @@ extension MemoryStore.State {
         case .notificationRead(let update): markRead(update.which, of: key, at: entry.saidAt)
         case .reminderSet, .reminderRemoved: break
         }
+    }
+
+    /// Makes deliveries due that wait for the end of a pause which is over, or ends earlier, by now.
+    fileprivate mutating func releasePaused(
+        of users: [UserKey],
+        at now: Timestamp,
+        _ steady: ContinuousClock.Instant
+    ) -> Int {
+        var released = 0
+        for (key, line) in lines where users.contains(key.notification.recipient) {
+            let end = max(now, people[key.notification.recipient]?.preferences?.pausedUntil ?? now)
+            let dueAt = steady + .microseconds(end.microseconds - now.microseconds)
+            guard line.state == .deferred, line.reason == Wait.Reason.paused.rawValue, let old = line.dueAt, old > dueAt
+            else { continue }
+            lines[key]?.dueAt = dueAt
+            lines[key]?.until = end
+            released += 1
+        }
+        return released
     }
 
     /// Whether no later update of the same subject has been applied.
@@ -92,7 +117,13 @@ extension Recipient {
         update.email.apply(to: &email, otherwise: nil)
         if case .set(let isEnabled) = update.pushEnabled { pushEnabled = isEnabled }
         if case .set(let isEnabled) = update.emailEnabled { emailEnabled = isEnabled }
-        if case .set(let document) = update.preferences { preferences = Preferences(document) }
+        if case .set(let document) = update.preferences {
+            // No test in memory has choices for e-mail.
+            var document = document
+            let kept = document["pausedUntil"] == nil ? preferences?.pausedUntil : nil
+            if let kept { document["pausedUntil"] = .string(kept.description) }
+            preferences = Preferences(document)
+        }
     }
 }
 

@@ -68,10 +68,20 @@ export interface Preferences {
   enabled: boolean;
   eventToggles: Record<string, boolean>;
   quietHours: { enabled: boolean; startHour: number; endHour: number };
+  /** Choices for e-mail that may differ from `eventToggles`; absent if there are none. */
+  emailToggles?: Record<string, boolean>;
+  /** Pushes are deferred until this instant; absent if notifications are not paused. */
+  pausedUntil?: string;
 }
 
 export type PreferenceChange = {
-  [Name in keyof Preferences]?: Preferences[Name] extends object ? Partial<Preferences[Name]> : Preferences[Name];
+  enabled?: boolean;
+  eventToggles?: Record<string, boolean>;
+  quietHours?: Partial<Preferences["quietHours"]>;
+  /** Null in place of a choice removes it. */
+  emailToggles?: Record<string, boolean | null> | null;
+  /** At most 30 days ahead; null ends the pause. */
+  pausedUntil?: string | null;
 };
 
 export interface Catalog {
@@ -96,9 +106,10 @@ export interface CatalogType {
   color: string | null;
   background: string | null;
   mandatory: boolean;
+  whenMuted?: "record" | "drop";
   tags: string[];
   defaults: { push: boolean; email: boolean };
-  quietHours: Record<"ios" | "android" | "web", "defer" | "suppress" | "bypass">;
+  quietHours: Record<"ios" | "android" | "web", "defer" | "drop" | "bypass">;
 }
 
 export interface Device {

@@ -36,7 +36,11 @@ function isQuiet({ enabled, startHour, endHour }, hour) {
   return startHour <= endHour ? hour >= startHour && hour < endHour : hour >= startHour || hour < endHour;
 }
 
-/** Returns `show`, or the server's name of the reason against it; the first rule that applies decides. */
+/**
+ * Returns `show`, or the server's name of the reason against it; the first rule that applies decides.
+ *
+ * A pause is left to the server: the mirror may be from before an early end, and the push would be lost here.
+ */
 function verdictOf(push, mirror, now) {
   if (push.expiresAt && Date.parse(push.expiresAt) <= now) return "expired";
   const preferences = wholePreferences(mirror.preferences, mirror);
