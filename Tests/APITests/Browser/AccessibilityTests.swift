@@ -161,6 +161,35 @@ extension BrowserTests {
             }
         }
 
+        @Test(
+            "axe-core finds no violation in a pause and in the switches for two channels, on a phone and in a window",
+            .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
+            arguments: [(320, false), (320, true), (1_200, false), (1_200, true)]
+        )
+        func pauseAndChannels(width: Int, isDark: Bool) async throws {
+            let file = try #require(Self.axe)
+            let source = try String(contentsOfFile: file, encoding: .utf8) + "; window.axe = axe;"
+            try await InboxStage.with(catalogs: try InboxStage.mailed()) { stage in
+                try await stage.browser.resize(width: width, height: 900, isDark: isDark, isStill: true)
+                try await stage.deliverSamples()
+                try await stage.open()
+                try await stage.browser.run(source)
+                try await stage.openSettings()
+                try await Self.expectNothing("the switches for two channels", stage)
+                try await stage.click("[name=pause-hour]")
+                try await stage.until("$('[name=pause-end]') !== null && inbox.preferences.pausedUntil !== undefined")
+                try await stage.click("[name=type-qr_payment]")
+                try await stage.click("[name=mail-qr_payment]")
+                try await stage.until("$('#kind-qr_payment-helper').checkVisibility()")
+                try await Self.expectNothing("the settings in a pause", stage)
+                let isWide = try await stage.ask("document.documentElement.scrollWidth > innerWidth")
+                #expect(isWide == false, "nothing is cut off at the side")
+                try await stage.click("[part=back]")
+                try await stage.until("$('[part=pause]')?.checkVisibility()")
+                try await Self.expectNothing("the list in a pause", stage)
+            }
+        }
+
         @Test("every function works by keyboard, and the focus is never lost")
         func keyboard() async throws {
             try await InboxStage.with { stage in
@@ -180,8 +209,10 @@ extension BrowserTests {
             #expect(ring == ["settings-button", "solid"], "the focus can be seen")
             try await stage.browser.press([.enter])
             try await stage.until("\(focused)?.className === 'heading' && $('[name=master]') !== null", "the settings")
-            // The first switch.
+            // The two buttons of the pause, then the first switch.
             try await stage.browser.press([.tab])
+            #expect(try await stage.ask("\(focused).name") == "pause-hour")
+            try await stage.browser.press([.tab, .tab])
             let master = try await stage.ask("\(focused).name")
             #expect(master == "master")
             try await stage.browser.press([.space])

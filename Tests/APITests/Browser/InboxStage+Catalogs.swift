@@ -18,6 +18,16 @@ extension InboxStage {
         return try CatalogSet.load(files: [("drop.json5", Array(text.utf8))]).get()
     }
 
+    /// Drop with mails of payments and transfers, of which the user may choose.
+    static func mailed() throws -> CatalogSet {
+        let text = try ServerFixture.changed(
+            "drop",
+            replacing: "push: true, email: false",
+            with: "push: true, email: true"
+        )
+        return try CatalogSet.load(files: [("drop.json5", Array(text.utf8))]).get()
+    }
+
     /// Drop with two tags, and with buttons at payments and log-ins.
     static func buttonsAndTags() throws -> CatalogSet {
         let tags = #"tags: { money: { nb: "Penger" }, safety: { nb: "Sikkerhet" } }, types: {"#

@@ -35,6 +35,33 @@ extension BrowserTests {
             }
         }
 
+        @Test(
+            "a pause and the switches for two channels fit the desktop and the smallest phone",
+            arguments: [1_200, 320]
+        )
+        func pause(width: Int) async throws {
+            try await InboxStage.with(catalogs: try InboxStage.mailed()) { stage in
+                try await stage.deliverSamples()
+                try await stage.browser.resize(width: width, height: 844, isDark: width < 400)
+                try await stage.open()
+                try await stage.openSettings()
+                try await Self.look("channels-nb-\(width)", stage)
+                try await stage.click("[name=pause-morning]")
+                try await stage.until("$('[name=pause-end]') !== null && inbox.preferences.pausedUntil !== undefined")
+                try await Self.look("paused-settings-nb-\(width)", stage)
+                let isInside = """
+                    $$('.kind input').length === 9 && $$('.row input, .row button').every((control) => {
+                      const [own, row] = [control, control.closest(".row")].map((node) => node.getBoundingClientRect());
+                      return own.left >= row.left && own.right <= row.right && own.height >= 24;
+                    })
+                    """
+                #expect(try await stage.ask(isInside) == true)
+                try await stage.click("[part=back]")
+                try await stage.until("$('[part=pause]').checkVisibility()")
+                try await Self.look("paused-list-nb-\(width)", stage)
+            }
+        }
+
         @Test("buttons and filters by tag fit the desktop and the smallest phone", arguments: [1_200, 320])
         func buttons(width: Int) async throws {
             try await InboxStage.with(catalogs: try InboxStage.buttonsAndTags()) { stage in

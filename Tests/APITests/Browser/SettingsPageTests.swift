@@ -14,8 +14,8 @@ extension BrowserTests {
                 try await stage.openSettings()
                 let labels = try await stage.texts(".label")
                 #expect(
-                    labels.prefix(5) == [
-                        "Tillåt notiser", "Ny schemalagd match", "Påminnelse om tillgänglighetspoll",
+                    labels.prefix(6) == [
+                        "Pausa notiser", "Tillåt notiser", "Ny schemalagd match", "Påminnelse om tillgänglighetspoll",
                         "Adminmeddelanden",
                         "Aktivera tysta timmar",
                     ]

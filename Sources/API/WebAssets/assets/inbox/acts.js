@@ -107,13 +107,21 @@ class RowActs {
     return form;
   }
 
-  async mute(type, label, isOn = false) {
+  /** Turns a type off or on, with its mails if the user has chosen them. */
+  async mute(type, label, isOn = false, isMailed = this.inbox.preferences.emailToggles?.[type] === true) {
     const { words, screen } = this.inbox;
-    const change = { eventToggles: { [type]: isOn } };
-    const again = () => this.mute(type, label, isOn);
+    const change = { eventToggles: { [type]: isOn }, ...(isMailed ? { emailToggles: { [type]: isOn } } : {}) };
+    const again = () => this.mute(type, label, isOn, isMailed);
     if (!(await this.attempt((session) => session.save("preferences", change), again))) return;
-    const act = { label: words.undo, run: () => this.mute(type, label, true) };
+    const act = { label: words.undo, run: () => this.mute(type, label, true, isMailed) };
     screen.say(isOn ? words.undone : words.muted(label), isOn ? {} : { act });
+  }
+
+  async endPause() {
+    const isEnded = await this.attempt((session) => session.save("preferences", { pausedUntil: null }), () => this.endPause());
+    if (!isEnded) return;
+    this.inbox.render();
+    this.inbox.screen.heading.focus({ preventScroll: true });
   }
 
   async markAll() {

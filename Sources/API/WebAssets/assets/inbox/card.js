@@ -183,6 +183,12 @@ function hiddenLines(node) {
   return (node.scrollHeight - node.clientHeight) / height;
 }
 
+/** Returns the end of a pause: the time alone if it is today. */
+function pauseTime(instant, now, zones, words) {
+  const [end, { number }] = [readingOf(instant, zones), readingOf(now, zones)];
+  return end.number === number ? `${end.hour}:${end.minute}` : wakingOf(instant, zones, words);
+}
+
 /** Returns the day and time of a wake-up in short form. */
 function wakingOf(instant, zones, { tag }) {
   const zone = zones.find((name) => name && clockOf(name)) ?? "UTC";

@@ -180,6 +180,7 @@ class BellhopInbox extends HTMLElement {
       catalog,
       settings,
       preferences,
+      now: () => this.now,
       save: (kind, change) => session.save(kind, change),
       stored: (kind) => this[kind],
     };
@@ -251,6 +252,7 @@ class BellhopInbox extends HTMLElement {
       markAll: () => acts.markAll(),
       close: () => this.close(),
       escape: () => (places.view === "settings" && !this.isForm ? places.go(places.filter) : this.close()),
+      endPause: () => acts.endPause(),
       notice: () => (this.status === "signed-out" ? this.session.signIn() : this.session.retry()),
     };
     this.screen = new InboxScreen(this.isPage, actions, this.list, this.form, this.getAttribute("href"));
@@ -275,6 +277,7 @@ class BellhopInbox extends HTMLElement {
       shown: (this.settings && side) || model,
       count: this.catalog && !this.catalog.readOnView ? "unseen" : "unread",
       canSignIn: Boolean(this.renewToken),
+      pause: this.settings && this.#pause(words),
       look: {
         words,
         filter,
@@ -287,6 +290,16 @@ class BellhopInbox extends HTMLElement {
       },
     });
     if (!isForm) this.#tellCount(model.unread);
+  }
+
+  /** Returns the end of the user's pause; nothing if there is none. It is rendered again at the end. */
+  #pause(words) {
+    clearTimeout(this.pauseTimer);
+    const [end, now] = [Date.parse(this.preferences?.pausedUntil), this.now];
+    if (!(end > now)) return null;
+    // Timers hold at most 24 days.
+    this.pauseTimer = setTimeout(() => this.isConnected && this.render(), Math.min(end - now + 500, 2e9));
+    return pauseTime(end, now, this.zones, words);
   }
 
   #tellCount(count) {

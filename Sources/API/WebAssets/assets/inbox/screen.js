@@ -1,7 +1,10 @@
 // The parts around the list: bell, panel, header, filters and announcements.
 
 class InboxScreen {
-  /** `actions`: `bell()`, `go(route)`, `markAll()`, `close()`, `escape()`, `leave()`, `notice()`, `prepare()`. */
+  /**
+   * `actions`: `bell()`, `go(route)`, `markAll()`, `close()`, `escape()`, `leave()`, `notice()`, `prepare()`,
+   * `endPause()`.
+   */
   /** With `href`, the bell is a link to that address. */
   constructor(isPage, actions, list, form, href) {
     this.isPage = isPage;
@@ -22,6 +25,9 @@ class InboxScreen {
     this.awayText = element("span", { role: "status" });
     this.awayAct = element("button", { type: "button", class: "link", onclick: actions.notice });
     this.away = element("div", { class: "away", part: "notice" }, this.awayText, this.awayAct);
+    this.pauseText = element("span", {});
+    this.pauseAct = element("button", { type: "button", class: "link", onclick: actions.endPause });
+    this.pause = element("div", { class: "away offline", part: "pause" }, drawing("Mute"), this.pauseText, this.pauseAct);
     this.voice = element("div", { class: "spoken", role: "status", "aria-live": "polite" });
     this.toastText = element("span", { dir: "auto" });
     this.toastAct = element("button", { type: "button", part: "undo", onclick: () => this.undo() });
@@ -31,7 +37,7 @@ class InboxScreen {
     this.content = element("div", { class: "content" });
     const about = { class: "panel", part: "panel", id: "panel" };
     const panel = isPage ? about : { ...about, popover: "manual", "aria-labelledby": "heading" };
-    this.panel = element(isPage ? "div" : "dialog", panel, this.header, this.filters, this.away, this.content, this.toast, this.menu.node);
+    this.panel = element(isPage ? "div" : "dialog", panel, this.header, this.filters, this.away, this.pause, this.content, this.toast, this.menu.node);
     const inside = isPage ? [this.voice, this.panel] : [this.voice, this.bell, this.panel];
     this.node = element("div", { class: isPage ? "frame page" : "frame popover" }, ...inside);
     this.node.addEventListener("keydown", (event) => {
@@ -102,7 +108,7 @@ class InboxScreen {
     for (const [name, value] of Object.entries(style)) this.panel.style.setProperty(name, value);
   }
 
-  /** `state`: `words`, `view`, `filter`, `tags`, `isOpen`, `status`, `model`, `shown`, `count`, `canSignIn`, `look`. */
+  /** `state`: `words`, `view`, `filter`, `tags`, `isOpen`, `status`, `model`, `shown`, `count`, `canSignIn`, `pause`, `look`. */
   render(state) {
     const { words, view, shown, look } = state;
     const isShown = this.isPage || state.isOpen;
@@ -112,6 +118,9 @@ class InboxScreen {
     this.renderHeader(state);
     this.renderFilters(state);
     this.renderAway(state);
+    this.pause.hidden = !state.pause || view !== "list" || state.status === "signed-out";
+    setText(this.pauseText, state.pause ? words.paused(state.pause) : "");
+    setText(this.pauseAct, words.endPause);
     const isList = view === "list";
     arrange(this.content, [isList ? this.list.node : this.form.node]);
     if (isList && isShown) this.list.render(shown, look);

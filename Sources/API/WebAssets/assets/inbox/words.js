@@ -70,6 +70,8 @@ const WORDS = {
     notUpdated: "Listen er ikke oppdatert.",
     ended: "Du er logget ut, og listen oppdateres ikke lenger.",
     signIn: "Logg inn",
+    paused: (time) => `Pauset til ${time}`,
+    endPause: "Avslutt pause",
     settingsFailed: "Kunne ikke hente innstillingene.",
   },
   sv: {
@@ -141,6 +143,8 @@ const WORDS = {
     notUpdated: "Listan är inte uppdaterad.",
     ended: "Du är utloggad och listan uppdateras inte längre.",
     signIn: "Logga in",
+    paused: (time) => `Pausade till ${time}`,
+    endPause: "Avsluta pausen",
     settingsFailed: "Det gick inte att hämta inställningarna.",
   },
   en: {
@@ -212,6 +216,8 @@ const WORDS = {
     notUpdated: "The list isn’t up to date.",
     ended: "You’re signed out, and the list no longer updates.",
     signIn: "Sign in",
+    paused: (time) => `Paused until ${time}`,
+    endPause: "End pause",
     settingsFailed: "Couldn’t load your settings.",
   },
 };

@@ -25,21 +25,25 @@ class SettingsView {
     }
     const focused = this.node.getRootNode().activeElement?.name;
     this.render(facts);
-    if (focused) this.node.querySelector(`[name="${CSS.escape(focused)}"]`)?.focus();
+    if (!focused) return;
+    const found = this.node.querySelector(`[name="${CSS.escape(focused)}"]`);
+    (found ?? (focused.startsWith("pause") ? this.pause.querySelector("button") : null))?.focus();
   }
 
   /**
-   * `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`, and `save(kind, change)`, which stores single
-   * members and returns all of them.
+   * `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`, `now()`, and `save(kind, change)`, which
+   * stores single members and returns all of them.
    */
   render(facts) {
     this.facts = facts;
     this.device = element("div", { class: "rows" });
+    this.pause = element("div", { class: "rows" });
     this.kinds = element("div", { class: "rows" });
     this.hours = element("div", { class: "rows" });
     const { words, preferences, settings, catalog } = facts;
     const page = catalog.preferences;
     const sections = [
+      has(catalog, "push", "webpush") && this.section(null, this.pause),
       this.section(null, this.master(page)),
       this.section(words.kinds, this.kinds),
       this.section(null, this.hours),
@@ -59,9 +63,7 @@ class SettingsView {
   ways(catalog, settings) {
     const { words } = this.facts;
     const push = () => this.toggle("push", words.push, words.pushHelper, settings.pushEnabled, (isOn) => this.set({ pushEnabled: isOn }));
-    // No type is mailed in an app without mails.
-    const isMailed = has(catalog, "email") && catalog.types.some(({ defaults }) => defaults.email);
-    const rows = [has(catalog, "push", "webpush") && push(), isMailed && this.email(settings)].filter(Boolean);
+    const rows = [has(catalog, "push", "webpush") && push(), isMailed(catalog) && this.email(settings)].filter(Boolean);
     return rows.length > 0 && this.section(words.channels, element("div", { class: "rows" }, ...rows));
   }
 
@@ -115,18 +117,122 @@ class SettingsView {
     return element("div", { class: "rows" }, row);
   }
 
+  /** Offers to pause notifications, or shows the end of the pause and offers to end it. */
+  fillPause() {
+    const { words, preferences, zone, now } = this.facts;
+    clearTimeout(this.pauseTimer);
+    const end = Date.parse(preferences.pausedUntil);
+    const left = end - now();
+    const isPaused = left > 0;
+    const button = (name, label, until) =>
+      element("button", { type: "button", class: "quiet-button", name, onclick: () => this.change({ pausedUntil: until() }) }, label);
+    const at = (instant) => new Date(instant).toISOString();
+    const morning = morningOf(now(), zone, preferences.quietHours);
+    const time = `${String(morning.hour).padStart(2, "0")}:00`;
+    const buttons = isPaused
+      ? [button("pause-end", words.endPause, () => null)]
+      : [
+          button("pause-hour", words.inHour, () => at(now() + 3_600_000)),
+          button("pause-morning", words.pauseUntil(time, morning.isToday), () => at(morning.instant)),
+        ];
+    const label = isPaused ? words.paused(pauseTime(end, now(), [zone], words)) : words.pause;
+    const hadFocus = this.pause.contains(this.pause.getRootNode().activeElement);
+    this.pause.replaceChildren(
+      element(
+        "div",
+        { class: "row pause", role: "group", "aria-labelledby": "pause-label" },
+        element(
+          "span",
+          { class: "words" },
+          element("span", { class: "label", id: "pause-label" }, label),
+          element("span", { class: "helper" }, words.pauseHelper)
+        ),
+        element("span", { class: "choices" }, ...buttons)
+      )
+    );
+    if (hadFocus) this.pause.querySelector("button").focus();
+    // Timers hold at most 24 days.
+    if (isPaused) this.pauseTimer = setTimeout(() => this.pause.isConnected && this.fillPause(), Math.min(left + 500, 2e9));
+  }
+
+  /** The types, each with a switch, or with one for pushes and one for e-mail if the user can choose between them. */
   fillKinds(catalog, preferences) {
-    const rows = catalog.types
-      .filter((type) => type.mandatory || Object.hasOwn(preferences.eventToggles, type.type))
-      .map((type) => {
-        const name = `type-${type.type}`;
-        const label = type.label ?? type.type;
-        if (type.mandatory) return this.locked(name, label);
-        return this.toggle(name, label, null, preferences.eventToggles[type.type], (wanted) =>
-          this.change({ eventToggles: { [type.type]: wanted } })
-        );
-      });
-    this.kinds.replaceChildren(...rows);
+    const { words } = this.facts;
+    const types = catalog.types.filter((type) => type.mandatory || Object.hasOwn(preferences.eventToggles, type.type));
+    const isMatrix = has(catalog, "email") && has(catalog, "push", "webpush") && types.some(({ mandatory, defaults }) => !mandatory && defaults.email);
+    const heads = element(
+      "div",
+      { class: "row heads", "aria-hidden": "true" },
+      element("span", { id: "head-push" }, words.pushColumn),
+      element("span", { id: "head-email" }, words.emailColumn)
+    );
+    const rows = types.map((type) => (isMatrix ? this.kindInMatrix(type) : this.kind(type)));
+    this.kinds.replaceChildren(...(isMatrix ? [heads] : []), ...rows);
+  }
+
+  kind(type) {
+    const name = `type-${type.type}`;
+    const label = type.label ?? type.type;
+    if (type.mandatory) return this.locked(name, label);
+    const isOn = this.facts.preferences.eventToggles[type.type];
+    return this.toggle(name, label, this.silence(type), isOn, (wanted) => this.change({ eventToggles: { [type.type]: wanted } }));
+  }
+
+  kindInMatrix(type) {
+    const { words, preferences } = this.facts;
+    const { eventToggles, emailToggles } = preferences;
+    const isPushed = type.mandatory || eventToggles[type.type];
+    const isMailed = type.defaults.email && (type.mandatory || (emailToggles?.[type.type] ?? eventToggles[type.type]));
+    const id = `kind-${type.type}`;
+    const helper = type.mandatory ? words.locked : this.silence(type);
+    const choose = (member, isOn) => this.change({ [member]: { [type.type]: isOn } });
+    // Without a choice for e-mail, the toggle would change both channels. The other switch stays as the user sees it.
+    const choosePush = (isOn) => {
+      const { eventToggles, emailToggles } = this.facts.preferences;
+      if (!type.defaults.email || emailToggles?.[type.type] !== undefined) return choose("eventToggles", isOn);
+      return this.change({ eventToggles: { [type.type]: isOn }, emailToggles: { [type.type]: eventToggles[type.type] } });
+    };
+    const cell = (name, column, isOn, changed) => {
+      const about = { type: "checkbox", role: "switch", name: `${name}-${type.type}`, part: "switch", disabled: type.mandatory };
+      const input = element("input", { ...about, "aria-labelledby": `${id} ${column}`, "aria-describedby": `${id}-helper` });
+      input.checked = isOn;
+      input.addEventListener("change", () => changed(input.checked));
+      return input;
+    };
+    return element(
+      "div",
+      { class: "row kind", "data-name": `type-${type.type}` },
+      element(
+        "span",
+        { class: "words" },
+        element("span", { class: "label", id, dir: "auto" }, type.label ?? type.type),
+        element("span", { class: "helper", id: `${id}-helper`, dir: "auto" }, helper)
+      ),
+      cell("type", "head-push", isPushed, choosePush),
+      type.defaults.email ? cell("mail", "head-email", isMailed, (wanted) => choose("emailToggles", wanted)) : element("span", { class: "none" })
+    );
+  }
+
+  /** Shows the helper texts of types that are turned off, and only of these. */
+  sayKinds() {
+    const { catalog, preferences } = this.facts;
+    const { eventToggles, emailToggles } = preferences;
+    for (const { type, mandatory, defaults } of catalog.types) {
+      const row = mandatory ? null : this.kinds.querySelector(`[data-name="${CSS.escape(`type-${type}`)}"]`);
+      if (!row) continue;
+      const isMailed = row.classList.contains("kind") && defaults.email && emailToggles?.[type];
+      const helper = row.querySelector(".helper");
+      helper.hidden = Boolean(eventToggles[type] || isMailed);
+      for (const input of row.querySelectorAll("input")) {
+        if (helper.hidden) input.removeAttribute("aria-describedby");
+        else input.setAttribute("aria-describedby", helper.id);
+      }
+    }
+  }
+
+  /** Says where notifications of a type are that is turned off. */
+  silence({ whenMuted }) {
+    return whenMuted === "drop" ? this.facts.words.nowhere : this.facts.words.listOnly;
   }
 
   fillHours(page, hours) {
@@ -158,7 +264,10 @@ class SettingsView {
   dim() {
     const { enabled, quietHours } = this.facts.preferences;
     this.kinds.classList.toggle("dimmed", !enabled);
+    this.pause.classList.toggle("dimmed", !enabled);
     this.hours.querySelector(".hours").hidden = !quietHours.enabled;
+    this.fillPause();
+    this.sayKinds();
   }
 
   change(members) {
@@ -288,4 +397,27 @@ function merged(document, members) {
 /** Whether the app has one of these ways to reach its users; a server that does not list them may have all. */
 function has({ ways }, ...names) {
   return !ways || names.some((name) => ways.includes(name));
+}
+
+/** Whether the app mails any of its types. */
+function isMailed(catalog) {
+  return has(catalog, "email") && catalog.types.some(({ defaults }) => defaults.email);
+}
+
+/**
+ * Returns the next end of a night, `{instant, hour, isToday}`: that of the user's quiet hours if they end in the morning,
+ * or 07:00. Before 04:00, it is on the same day.
+ */
+function morningOf(now, zone, { enabled, startHour, endHour }) {
+  const today = readingOf(now, [zone]);
+  const hour = enabled && startHour !== endHour && endHour >= 4 && endHour <= 12 ? endHour : 7;
+  const isToday = Number(today.hour) < 4;
+  const wall = (today.number + (isToday ? 0 : 1)) * 86_400_000 + hour * 3_600_000;
+  // The offset at that time may differ from the present one.
+  let instant = wall;
+  for (let round = 0; round < 2; round += 1) {
+    const shown = readingOf(instant, [zone]);
+    instant += wall - (shown.number * 86_400_000 + Number(shown.hour) * 3_600_000 + Number(shown.minute) * 60_000);
+  }
+  return { instant, hour, isToday };
 }
