@@ -130,8 +130,9 @@ extension BrowserTests {
                     try await stage.until("inbox.status === 'signed-out' && !$('[part=notice]').hidden")
                     let text = try await stage.ask("$('[part=notice] span').textContent")
                     #expect(text == "Du er logget ut, og listen oppdateres ikke lenger.")
-                    let left = try await stage.ask("[\(Self.titles), $('[part=settings-button]').hidden]")
-                    #expect(left == ["Brev 3,Brev 2,Brev 1", true])
+                    // Another call may have ended the session before the archived one returned to the list.
+                    let isLeft = "\(Self.titles) === 'Brev 3,Brev 2,Brev 1' && $('[part=settings-button]').hidden"
+                    try await stage.until(isLeft)
                     try await stage.click("[part=notice] button")
                     try await stage.until("window.__wishes > 0")
                 }

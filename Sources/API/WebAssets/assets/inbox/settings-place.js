@@ -5,6 +5,8 @@ class SettingsPlace {
   /** `inbox` is the element. */
   constructor(inbox) {
     this.inbox = inbox;
+    /** Whether the part did not come. It is loaded again when the user asks for it, and not by news of the settings. */
+    this.isMissing = false;
     this.node = element("div", { class: "settings", part: "settings" });
   }
 
@@ -21,12 +23,14 @@ class SettingsPlace {
   /** Shows the settings, when the user comes to them. */
   open() {
     const { inbox } = this;
+    this.isMissing = false;
     if (inbox.preferences) this.show(inbox.facts);
     else this.wait(inbox.words);
     this.refresh();
   }
 
   retry() {
+    this.isMissing = false;
     if (this.inbox.preferences) this.update(this.inbox.facts);
     return this.refresh();
   }
@@ -69,6 +73,7 @@ class SettingsPlace {
   /** Shows facts, as described at the view; what the user sees stays if nothing has changed. */
   async update(facts) {
     if (this.view) return this.view.update(facts);
+    if (this.isMissing) return;
     if (!this.wanted) this.wait(facts.words);
     const isFirst = !this.wanted;
     this.wanted = facts;
@@ -76,6 +81,7 @@ class SettingsPlace {
     try {
       await this.load();
     } catch {
+      this.isMissing = true;
       if (this.wanted) this.wait(this.wanted.words, true);
       return;
     }
@@ -95,6 +101,7 @@ class SettingsPlace {
 
   /** Ignores the results of pending changes, which do not concern the next user. */
   forget() {
+    this.isMissing = false;
     this.view?.forget();
   }
 }
