@@ -87,7 +87,7 @@ extension BrowserTests {
                 try await stage.deliverShowcase()
                 try await stage.prepared(by: InboxStage.evening + InboxStage.unseen + InboxStage.pictures) {
                     for (width, isDark) in [(1_200, false), (1_200, true), (390, false), (390, true), (320, true)] {
-                        try await stage.browser.resize(width: width, height: width > 400 ? 960 : 844, isDark: isDark)
+                        try await stage.browser.resize(width: width, height: width > 400 ? 840 : 844, isDark: isDark)
                         try await stage.open()
                         try await stage.until("$$('.fold').length === 1 && $('.picture')?.naturalWidth > 0")
                         try await Self.look("showcase-\(width)-\(isDark ? "dark" : "light")", stage)
