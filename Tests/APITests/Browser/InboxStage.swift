@@ -56,6 +56,9 @@ struct InboxStage: Sendable {
                         body: .bytes(Array(host.utf8))
                     )
                 }
+                if request.target.segments == ["sw.js"], request.query("records") != nil {
+                    return await Self.recordingWorker(HTTPRequest(method: "GET", target: request.target), api)
+                }
                 if request.target.segments == ["picture.svg"] {
                     return HTTPResponse(headers: ["Content-Type": "image/svg+xml"], body: .bytes(Array(picture.utf8)))
                 }
@@ -74,6 +77,24 @@ struct InboxStage: Sendable {
             await foreign.stop()
             try result.get()
         }
+    }
+
+    /// Returns the service worker with a record, in the cache `shown`, of each notification that it has shown.
+    ///
+    /// Chrome forgets a notification that is listed before it is on the screen, so a test must not look for it earlier.
+    private static func recordingWorker(_ request: HTTPRequest, _ api: APIFixture) async -> HTTPResponse {
+        let record = """
+            {
+              const show = ServiceWorkerRegistration.prototype.showNotification;
+              ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
+                await show.call(this, title, options);
+                await (await caches.open("shown")).put(`/shown/${options.tag}`, new Response());
+              };
+            }
+            """
+        var response = await api.api.respond(to: request)
+        if case .bytes(let worker) = response.body { response.body = .bytes(worker + Array(record.utf8)) }
+        return response
     }
 
     /// Sets the browser to the state in which every test begins.
@@ -193,7 +214,7 @@ struct InboxStage: Sendable {
         var link: JSONValue? = ["web": "/transactions?id=tx_rem_1", "mobile": "/tx"]
         var data: JSONValue = [:]
         var isRead = false
-        /// What the notification is about; its own id if `nil`, so that it is not alike any other.
+        /// The thing that the notification is about; its own id if `nil`, so that it is not alike any other.
         var target: String? = nil
         var image: String? = nil
     }

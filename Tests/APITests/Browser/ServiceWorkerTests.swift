@@ -388,13 +388,13 @@ extension BrowserTests {
                 try await stage.browser.run(
                     """
                     const policy = trustedTypes.createPolicy("bellhop-inbox", { createScriptURL: (url) => url });
-                    return navigator.serviceWorker.register(policy.createScriptURL("/sw.js"), { scope: "/" })
+                    return navigator.serviceWorker.register(policy.createScriptURL("/sw.js?records"), { scope: "/" })
                         .then(() => navigator.serviceWorker.ready).then(() => true);
                     """
                 )
                 try await stage.browser.run(Self.turnOn)
                 let number = try await Self.registration(on: stage)
-                try await stage.open(as: "bo", app: "padel")
+                try await Self.openAndSettle(stage)
                 // High priority, since the browser removes any other notification on its own, whether it is looked for
                 // or not.
                 let match = """
@@ -403,11 +403,12 @@ extension BrowserTests {
                     """
                 try await Self.deliver(match, to: number, on: stage)
                 let expected: JSONValue = [["Ny match i schemat", "Tisdag 19:00 på PDL Center.", "a"]]
-                try await eventually("it is shown") { try await Self.shown(stage) == expected }
+                try await Self.waitUntilShown(1, on: stage)
+                #expect(try await Self.shown(stage) == expected)
                 // The document as the app writes it, with this type off.
                 let off = #"{"eventToggles":{"scheduled_match_new":false}}"#
                 _ = try await stage.api.call("PUT", "/api/preferences", off, as: "bo", app: "padel")
-                try await stage.open(as: "bo", app: "padel")
+                try await Self.openAndSettle(stage)
                 let muted = #"{"eventType":"scheduled_match_new","title":"Muted","tag":"b"}"#
                 try await Self.deliver(muted, to: number, on: stage)
                 try await Self.deliver("not JSON", to: number, on: stage)
@@ -416,18 +417,43 @@ extension BrowserTests {
                     """
                 try await Self.deliver(announcement, to: number, on: stage)
                 do {
-                    try await eventually("the one after them is shown") {
-                        try await Self.shown(stage).array?.contains(["Banor stängda", "", "c"]) == true
-                    }
+                    try await Self.waitUntilShown(2, on: stage)
                 } catch {
                     let (shown, decider) = (try await Self.shown(stage), try await stage.browser.run(Self.decider))
                     Issue.record("shown: \(shown), and the worker decides by \(decider)")
                     throw error
                 }
                 let all = try await Self.shown(stage)
+                #expect(all.array?.contains(["Banor stängda", "", "c"]) == true)
                 #expect(all.array?.count == 2)
                 try await stage.expectQuiet()
             }
+        }
+
+        /// Opens the page, and waits until it has looked for notifications to remove, as it does at each start.
+        private static func openAndSettle(_ stage: InboxStage) async throws {
+            let counting = """
+                const { prototype } = globalThis.ServiceWorkerRegistration ?? { prototype: {} };
+                const list = prototype.getNotifications;
+                window.__lists = 0;
+                prototype.getNotifications = async function () {
+                  try {
+                    return await list.call(this);
+                  } finally {
+                    window.__lists += 1;
+                  }
+                };
+                """
+            try await stage.prepared(by: counting) {
+                try await stage.open(as: "bo", app: "padel")
+                try await stage.until("window.__lists > 0")
+            }
+        }
+
+        /// Waits until the worker has shown this number of notifications.
+        private static func waitUntilShown(_ count: JSONValue, on stage: InboxStage) async throws {
+            let number = "return caches.open('shown').then((cache) => cache.keys()).then(({ length }) => length);"
+            try await eventually("the worker has shown \(count)") { try await stage.browser.run(number) == count }
         }
 
         /// The number that the browser gave to the service worker registration of this origin.
