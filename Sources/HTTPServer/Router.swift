@@ -44,7 +44,7 @@ package struct Router: Sendable {
     /// A pattern with its routes by method.
     private struct Path: Sendable {
         let pattern: [Segment]
-        var routes: [String: Route] = [:]
+        var routes: [String: Route]
     }
 
     /// The paths by the number of their segments, which is compared most often; first those with priority.
@@ -64,15 +64,14 @@ package struct Router: Sendable {
             segment.hasPrefix("{") && segment.hasSuffix("}")
                 ? Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
+        let route = Route(body: body, handler: handler)
         var alike = paths[segments.count] ?? []
-        let place =
-            alike.firstIndex { $0.pattern == segments }
-            ?? {
-                let place = alike.firstIndex { segments.precedes($0.pattern) } ?? alike.endIndex
-                alike.insert(Path(pattern: segments), at: place)
-                return place
-            }()
-        alike[place].routes[method] = Route(body: body, handler: handler)
+        if let place = alike.firstIndex(where: { $0.pattern == segments }) {
+            alike[place].routes[method] = route
+        } else {
+            let place = alike.firstIndex { segments.precedes($0.pattern) } ?? alike.endIndex
+            alike.insert(Path(pattern: segments, routes: [method: route]), at: place)
+        }
         paths[segments.count] = alike
     }
 
@@ -124,9 +123,8 @@ package struct Router: Sendable {
 }
 
 extension [Router.Segment] {
-    /// Whether a path has as many segments, equal to the literal ones.
+    /// Whether a path of as many segments has the literal ones.
     fileprivate func matches(_ segments: [String]) -> Bool {
-        guard count == segments.count else { return false }
         for (expected, segment) in zip(self, segments) {
             switch expected {
             case .literal(let text): if text != segment { return false }
