@@ -74,8 +74,7 @@ enum RetriesCommand: Command {
     }
 
     private static func list(_ call: Call, _ operations: RetryOperations) async throws -> ExitCode {
-        let app = call.words.value("app")
-        let (waiting, limited) = (try await operations.list(app: app), try await operations.limited(app: app))
+        let list = try await operations.list(app: call.words.value("app"))
         let now = SystemTime().timestamp
         let row = { (retries: WaitingRetries, what: String) -> [String] in
             let left = Duration.microseconds(max(0, retries.lastDue.microseconds - now.microseconds))
@@ -85,14 +84,10 @@ enum RetriesCommand: Command {
         let table = TextTable(
             ["app", "provider", "because of", "waiting", "last due"],
             texts: [0, 1, 2],
-            rows: waiting.map { row($0, "an outage") } + limited.map { row($0, "a rate limit") }
+            rows: list.waiting.map { row($0, "an outage") } + list.limited.map { row($0, "a rate limit") }
         )
-        let isEmpty = waiting.isEmpty && limited.isEmpty
-        call.answer(
-            .members([("retries", .array(waiting.map(\.json))), ("limited", .array(limited.map(\.json)))]),
-            lines: isEmpty ? ["No delivery waits for another attempt."] : table.lines()
-        )
-        return isEmpty ? .answerIsNo : .done
+        call.answer(list.json, lines: list.isEmpty ? ["No delivery waits for another attempt."] : table.lines())
+        return list.isEmpty ? .answerIsNo : .done
     }
 
     private static func bringForward(_ call: Call, _ operations: RetryOperations) async throws -> ExitCode {

@@ -6,11 +6,7 @@ extension Operation {
             name: "retries",
             fields: ["app"],
             work: .reading { fields, context in
-                let (operations, app) = (RetryOperations(context), fields.text("app"))
-                return .members([
-                    ("retries", .array(try await operations.list(app: app).map(\.json))),
-                    ("limited", .array(try await operations.limited(app: app).map(\.json))),
-                ])
+                try await RetryOperations(context).list(app: fields.text("app")).json
             }
         ),
         Operation(

@@ -14,14 +14,13 @@ package struct RetryOperations: Sendable {
         store = RetryAdmin(pool: context.pool)
     }
 
-    /// Returns the waiting retries by app and provider, of one app or of all.
-    package func list(app: String? = nil) async throws -> [WaitingRetries] {
-        try await store.waiting().filter { retries in app.map { retries.app == $0 } ?? true }
-    }
-
-    /// Returns the deliveries that wait as long as their provider has requested, of one app or of all.
-    package func limited(app: String? = nil) async throws -> [WaitingRetries] {
-        try await store.limited().filter { retries in app.map { retries.app == $0 } ?? true }
+    /// Returns the waiting retries of one app or of all.
+    package func list(app: String? = nil) async throws -> RetryList {
+        let isListed = { (retries: WaitingRetries) in app == nil || retries.app == app }
+        return RetryList(
+            waiting: try await store.waiting().filter(isListed),
+            limited: try await store.limited().filter(isListed)
+        )
     }
 
     /// Counts the retries that would be brought forward.
@@ -31,9 +30,13 @@ package struct RetryOperations: Sendable {
         let provider = try fields.required("provider", "one of \(providers.joined(separator: ", "))") { name in
             providers.contains(name) ? name : nil
         }
-        let waiting = try await list(app: app.text).first { $0.provider == provider }
-        let limited = try await limited(app: app.text).first { $0.provider == provider }
-        return RetryPreview(app: app, provider: provider, waiting: waiting, limited: limited)
+        let retries = try await list(app: app.text)
+        return RetryPreview(
+            app: app,
+            provider: provider,
+            waiting: retries.waiting.first { $0.provider == provider },
+            limited: retries.limited.first { $0.provider == provider }
+        )
     }
 
     /// Brings the retries of an outlet forward, unless its provider fails now: each delivery would lose an attempt.
@@ -113,8 +116,22 @@ package struct RetriesBroughtForward: Sendable {
     }
 }
 
+/// The deliveries that wait for another attempt, by app and provider.
+package struct RetryList: Sendable {
+    /// They wait because of an outage.
+    package let waiting: [WaitingRetries]
+    /// They wait as long as their provider has requested.
+    package let limited: [WaitingRetries]
+
+    package var isEmpty: Bool { waiting.isEmpty && limited.isEmpty }
+
+    package var json: JSONValue {
+        .members([("retries", .array(waiting.map(\.json))), ("limited", .array(limited.map(\.json)))])
+    }
+}
+
 extension WaitingRetries {
-    /// Says of deliveries that the provider limits why they are not brought forward.
+    /// The reason why deliveries that the provider limits are not brought forward, with their number.
     package var limitWords: String {
         let many = (isCapped ? "At least " : "") + count.of("other waits", "others wait")
         return "\(many) as long as the provider has requested (rate limit, full mailbox), the last until "

@@ -27,9 +27,8 @@ package enum RetryReason {
     package static let ofOutage = [
         "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR", "IdleTimeout", "Shutdown", "ProviderError", "ExpoError",
         "unexpected-status", "unexpected-answer", "server-closing", "temporarily-refused", "token-unavailable",
-        "timeout",
-        "connect", "name-lookup", "tls", "connection-lost", "incomplete-answer", "protocol-violation", "library",
-        "cancelled", "closed",
+        "timeout", "connect", "name-lookup", "tls", "connection-lost", "incomplete-answer", "protocol-violation",
+        "library", "cancelled", "closed",
     ]
 
     /// The provider limits the rate, or the mailbox is full: the requested wait is respected.
@@ -95,10 +94,10 @@ package struct RetryStore: Sendable {
 
     /// Brings the retries of an outlet forward, in one step that reads at most `limit` open deliveries.
     ///
-    /// Only deliveries that wait because of an outage are moved. Such a delivery becomes `deferred` and is due soon, so that the sweeper releases it. Its resume message stays in its
-    /// retry queue; when it returns, it finds the delivery settled or not yet due and has no effect. No attempt is
-    /// counted. A user's deliveries stay together, so that no digest is split; each user is due `pause` after the one
-    /// before.
+    /// Only deliveries that wait because of an outage are moved. Such a delivery becomes `deferred` and is due soon, so
+    /// that the sweeper releases it. Its resume message stays in its retry queue; when it returns, it finds the delivery
+    /// settled or not yet due and has no effect. No attempt is counted. A user's deliveries stay together, so that no
+    /// digest is split; each user is due `pause` after the one before.
     package func bringForward(
         _ app: AppID,
         _ provider: String,
