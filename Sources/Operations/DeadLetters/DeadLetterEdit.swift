@@ -6,9 +6,9 @@ package import Store
 
 /// Corrected copies that can be sent in place of their originals, and the reasons why other items are left out.
 package struct DeadLetterEdit: Sendable {
-    let isOfOneItem: Bool
     /// The filter that selects the items; `nil` if it is a single one.
     let filter: DeadLetterFilter?
+    var isOfOneItem: Bool { filter == nil }
     /// The time at which the items were counted.
     let asOf: Timestamp?
     package private(set) var corrections: [Correction] = []
@@ -25,7 +25,6 @@ package struct DeadLetterEdit: Sendable {
 
     /// Creates an edit of all items that match a filter, or of one item.
     init(of filter: DeadLetterFilter? = nil, asOf: Timestamp? = nil) {
-        isOfOneItem = filter == nil
         self.filter = filter
         self.asOf = asOf
     }

@@ -12,7 +12,7 @@ package struct ReplayAnswer: Sendable {
     /// The reach of its fan-outs; `nil` if it has started none.
     package let reach: ReplayReach?
     /// The name of the group that the filter selects by its fingerprint; `nil` if it selects no group.
-    package var group: String?
+    package let group: String?
     package let now: Timestamp
 
     package init(
@@ -21,6 +21,7 @@ package struct ReplayAnswer: Sendable {
         unsent: [UnsentReplayItems] = [],
         course: ReplayTimeline = ReplayTimeline(),
         reach: ReplayReach? = nil,
+        group: String? = nil,
         now: Timestamp
     ) {
         self.progress = progress
@@ -28,6 +29,7 @@ package struct ReplayAnswer: Sendable {
         self.unsent = unsent
         self.course = course
         self.reach = reach
+        self.group = group
         self.now = now
     }
 

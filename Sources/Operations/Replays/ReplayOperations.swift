@@ -140,17 +140,16 @@ package struct ReplayOperations: Sendable {
     /// Returns the state of a replay with its outcomes and latest failures.
     package func answer(_ progress: ReplayProgress) async throws -> ReplayAnswer {
         let id = progress.replay.id
-        var answer = ReplayAnswer(
+        let filter = progress.replay.filter
+        return ReplayAnswer(
             progress,
             failures: try await store.failures(of: id, atMost: Self.failuresShown),
             unsent: progress.outcomes.keys.contains(where: \.isUnsent) ? try await store.unsent(of: id) : [],
             course: try await store.course(of: id),
             reach: progress.outcomes[.fannedOut] == nil ? nil : try await store.reach(of: id),
+            group: try await FilterNames(of: [filter], in: deadLetters.store).group(of: filter),
             now: SystemTime().timestamp
         )
-        answer.group = try await FilterNames(of: [progress.replay.filter], in: deadLetters.store)
-            .group(of: progress.replay.filter)
-        return answer
     }
 
     /// Pauses, resumes or cancels a replay, and returns its new progress.
