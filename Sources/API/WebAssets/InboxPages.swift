@@ -66,7 +66,7 @@ enum InboxPages {
 
     /// The settings, which the component loads when they are first needed.
     private static let settings = joined(
-        "\"use strict\";\nBellhopInbox.addPart(\"settings\", \(version), ({ WORDS, element, drawing, readingOf, pauseTime }) => {\n",
+        "\"use strict\";\nBellhopInbox.addPart(\"settings\", \(version), ({ WORDS, element, drawing, readingOf, pauseTime, soonAfter }) => {\n",
         settingsFiles,
         "});\n"
     )

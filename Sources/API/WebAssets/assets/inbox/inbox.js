@@ -118,7 +118,7 @@ class BellhopInbox extends HTMLElement {
     await forgetMirror();
   }
 
-  // What the parts of the element ask of it
+  // Properties and methods for the parts of the element
 
   get isPage() {
     return this.getAttribute("layout") === "page" || this.isForm;
@@ -297,8 +297,7 @@ class BellhopInbox extends HTMLElement {
     clearTimeout(this.pauseTimer);
     const [end, now] = [Date.parse(this.preferences?.pausedUntil), this.now];
     if (!(end > now)) return null;
-    // Timers hold at most 24 days.
-    this.pauseTimer = setTimeout(() => this.isConnected && this.render(), Math.min(end - now + 500, 2e9));
+    this.pauseTimer = soonAfter(end - now, () => this.isConnected && this.render());
     return pauseTime(end, now, this.zones, words);
   }
 

@@ -22,6 +22,11 @@ const TIME_WORDS = {
 };
 const ENGLISH_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
+/** Runs a function soon after a time in milliseconds, or earlier: timers hold at most 24 days. Returns the timer. */
+function soonAfter(time, run) {
+  return setTimeout(run, Math.min(time + 500, 2e9));
+}
+
 /** Returns `{day: "I DAG", time: "I dag kl. 14:32"}`: the heading of the group, and the time. */
 function timeWords(instant, now, zones, tag) {
   const words = TIME_WORDS[wordsFor(tag).tag];

@@ -151,8 +151,7 @@ class SettingsView {
       )
     );
     if (hadFocus) this.pause.querySelector("button").focus();
-    // Timers hold at most 24 days.
-    if (isPaused) this.pauseTimer = setTimeout(() => this.pause.isConnected && this.fillPause(), Math.min(left + 500, 2e9));
+    if (isPaused) this.pauseTimer = soonAfter(left, () => this.pause.isConnected && this.fillPause());
   }
 
   /** The types, each with a switch, or with one for pushes and one for e-mail if the user can choose between them. */
@@ -230,7 +229,7 @@ class SettingsView {
     }
   }
 
-  /** Says where notifications of a type are that is turned off. */
+  /** Returns the place of a type's notifications while it is turned off. */
   silence({ whenMuted }) {
     return whenMuted === "drop" ? this.facts.words.nowhere : this.facts.words.listOnly;
   }
