@@ -6,7 +6,7 @@ import Testing
 extension BrowserTests {
     @Suite("Pictures and icons of notifications")
     struct PictureTests {
-        /// A page whose pictures are the page's own icon, or fail if their name says so.
+        /// A page whose pictures are the page's own icon, or fail if their address contains `gone`.
         private static let local = """
             const source = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
             Object.defineProperty(HTMLImageElement.prototype, "src", {

@@ -147,7 +147,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a notification that arrives becomes the latest of its stack; one that the user is at stays beside it")
+        @Test("a notification that arrives becomes the latest of its stack; one that the user is at stays next to it")
         func arrival() async throws {
             try await InboxStage.with { stage in
                 for number in 1...5 { _ = try await stage.api.arrive(number) }

@@ -283,7 +283,7 @@ struct TimingRuleTests {
         #expect(try due.decision.outcome(.ios) == paused(until: "2026-03-10T13:00:00Z"))
     }
 
-    @Test("a pause that is over, or is no instant, changes nothing, and no rule reports it")
+    @Test("a pause that is over, or not an instant, changes nothing, and no rule reports it")
     func noPause() throws {
         for end in ["2026-03-10T12:00:00Z", "2020-01-01T00:00:00Z", "soon", "2026-13-10T13:00:00Z"] {
             let facts = try DecisionSample.facts("usual") {

@@ -126,7 +126,7 @@ struct PreferenceTests {
     }
 
     @Test(
-        "the end of a pause is an instant at most 30 days ahead, and anything else is no pause",
+        "the end of a pause is an instant at most 30 days ahead, and anything else is not a pause",
         arguments: [
             (#""2026-03-10T13:00:00Z""#, "2026-03-10T13:00:00.000Z", false),
             (#""2026-03-10T14:00:00.000+01:00""#, "2026-03-10T13:00:00.000Z", false),

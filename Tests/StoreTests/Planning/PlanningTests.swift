@@ -84,7 +84,7 @@ struct PlanningTests {
         }
     }
 
-    @Test("an overview of waiting retries stops its count at a limit, and says so")
+    @Test("an overview of waiting retries stops its count at a limit, and reports the limit")
     func retries() async throws {
         try await ServerFixture.withSchema { servers in
             try await OtherUsers.count(in: servers)

@@ -84,7 +84,7 @@ class Card {
     this.picture?.remove();
     this.picture = null;
     if (!isPicture(address)) return;
-    // The text says what the notification is about, so that the picture has no text of its own.
+    // The title and the body describe the notification, so that the picture needs no text.
     const about = { alt: "", class: "picture", part: "image", loading: "lazy", decoding: "async", referrerpolicy: "no-referrer" };
     this.picture = element("img", about);
     this.picture.addEventListener("error", () => {

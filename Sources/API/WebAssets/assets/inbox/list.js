@@ -52,7 +52,7 @@ class ListView {
       return this.group(day, days.get(day), items);
     });
     arrange(this.sections, nodes);
-    // What had the focus may have left the list on another device.
+    // The row that had the focus may have left the list on another device.
     if (place >= 0 && !focused.node.isConnected) (this.stops[place] ?? this.stops.at(-1))?.focus();
     this.forget();
     this.more.hidden = model.next === null || !model.isLoaded;
@@ -175,7 +175,7 @@ class ListView {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       if (document.hidden || this.visible.size === 0) return;
-      // Whoever sees a stack's number has seen that there are notifications in it.
+      // A user who sees a stack's number has seen that there are notifications in it.
       const behind = (key) => this.folds.get(key)?.stack.hidden.map(({ id }) => id) ?? [key];
       this.actions.seen([...this.visible.keys()].flatMap(behind));
       if (!this.actions.isLooking()) return;

@@ -1,4 +1,4 @@
-// What a person has read: by looking for long enough, or by opening it.
+// Reading: a person reads a notification by looking at it for long enough, or by opening it.
 
 class Reading {
   /** `inbox` is the element. */

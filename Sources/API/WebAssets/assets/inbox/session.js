@@ -62,7 +62,7 @@ class Session {
     if (this.catalog) this.device.sayAlive().catch(() => {});
   }
 
-  // What is known of the user
+  // The knowledge about the user
 
   /** Uses the language of the last visit until the settings are known. */
   async useLastLanguage() {
