@@ -1,7 +1,7 @@
 import Push
 
 extension VerdictReason {
-    /// The reason in words, for readers who do not know the provider's own; `nil` if they would say no more.
+    /// The reason in words, for readers who do not know the provider's own; `nil` if words would add nothing.
     var words: String? {
         switch self {
         case .unavailable, .internalError, .shutdown, .idleTimeout, .serverClosing, .temporarilyRefused, .expoError:
