@@ -58,6 +58,7 @@ struct PlanningTests {
     @Test("an operator's count and discard for a hold use a key on tables that have grown")
     func discards() async throws {
         try await ServerFixture.withSchema { servers in
+            try await OtherUsers.stopCounting(in: servers)
             try await OtherUsers.count(in: servers)
             try await OtherUsers.arrive(at: servers)
             let app = try StatementCoverage.identifier(AppID(validating: "drop"))
@@ -87,6 +88,7 @@ struct PlanningTests {
     @Test("an overview of waiting retries stops its count at a limit, and reports the limit")
     func retries() async throws {
         try await ServerFixture.withSchema { servers in
+            try await OtherUsers.stopCounting(in: servers)
             try await OtherUsers.count(in: servers)
             try await OtherUsers.arrive(at: servers)
             _ = try await servers.owner.run(
