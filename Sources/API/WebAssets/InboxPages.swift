@@ -52,28 +52,31 @@ enum InboxPages {
         "(() => {\n\"use strict\";\nconst PARTS_VERSION = \(version);\nconst STYLES = \(style(PackageResources.inbox_css));\n",
         [
             PackageResources.words_js, PackageResources.icons_js, PackageResources.clock_js,
-            PackageResources.times_js, PackageResources.acts_js, PackageResources.list_js,
-            PackageResources.card_js, PackageResources.stacks_js, PackageResources.reading_js,
-            PackageResources.menu_js, PackageResources.links_js, PackageResources.elements_js,
-            PackageResources.push_js, PackageResources.mirror_js, PackageResources.registration_js,
-            PackageResources.shelf_js, PackageResources.parts_js, PackageResources.settings_place_js,
-            PackageResources.screen_js, PackageResources.places_js, PackageResources.attention_js,
-            PackageResources.model_js, PackageResources.session_js, PackageResources.stream_js,
-            PackageResources.client_js, PackageResources.inbox_js,
+            PackageResources.times_js, PackageResources.card_js, PackageResources.elements_js,
+            PackageResources.menu_js, PackageResources.model_js, PackageResources.list_js,
+            PackageResources.stacks_js, PackageResources.screen_js, PackageResources.client_js,
+            PackageResources.stream_js, PackageResources.attention_js, PackageResources.reading_js,
+            PackageResources.acts_js, PackageResources.parts_js, PackageResources.settings_place_js,
+            PackageResources.places_js, PackageResources.links_js, PackageResources.push_js,
+            PackageResources.registration_js, PackageResources.mirror_js, PackageResources.shelf_js,
+            PackageResources.session_js, PackageResources.inbox_js,
         ],
         "})();\n"
     )
 
+    /// The functions of the component that the settings use.
+    private static let given = "{ WORDS, element, drawing, readingOf, pauseTime, soonAfter, keyBytes, trustedScript }"
+
     /// The settings, which the component loads when they are first needed.
     private static let settings = joined(
-        "\"use strict\";\nBellhopInbox.addPart(\"settings\", \(version), ({ WORDS, element, drawing, readingOf, pauseTime, soonAfter }) => {\n",
+        "\"use strict\";\nBellhopInbox.addPart(\"settings\", \(version), (\(given)) => {\n",
         settingsFiles,
         "});\n"
     )
 
     private static let settingsFiles = [
         Array("const STYLES = \(style(PackageResources.settings_css));\n".utf8), PackageResources.settings_words_js,
-        PackageResources.settings_js, PackageResources.part_js,
+        PackageResources.device_js, PackageResources.settings_js, PackageResources.part_js,
     ]
 
     /// A string literal that differs whenever the settings do, so that a page that was loaded before an update of the

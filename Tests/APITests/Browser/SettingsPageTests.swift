@@ -204,7 +204,7 @@ extension BrowserTests {
                     try await stage.click("[name=device]")
                     try await stage.until("$('dialog')?.open")
                     _ = try await stage.api.call("PATCH", "/api/preferences", #"{"enabled": false}"#)
-                    try await stage.ask("(inbox.onReturn(), true)")
+                    try await stage.ask("document.dispatchEvent(new Event('visibilitychange'))")
                     try await stage.until("$('[name=master]').checked === false", "the page is drawn again")
                     let isOpen = try await stage.ask("$('dialog')?.matches(':modal')")
                     #expect(isOpen == true)

@@ -304,6 +304,29 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("the page of a user who has paused notifications states the end of the pause, and no end after it")
+        func pause() async throws {
+            try await ConsoleStage.with { stage in
+                let owner = stage.console.servers.owner
+                let added = """
+                    INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
+                    VALUES ('drop', 'ada', jsonb_build_object('pausedUntil', $1::text), now())
+                    """
+                _ = try await owner.run(Statement(added), [.text("2099-03-01T06:00:00Z")])
+                try await stage.signIn(.viewer, at: "#/person/drop/ada")
+                let row = "$$('dt').find((one) => one.textContent === 'Paused')?.nextElementSibling.textContent"
+                try await stage.until("\(row)?.startsWith('until 2099-03-01')")
+                let ended = """
+                    UPDATE notification_preferences SET preferences = jsonb_build_object('pausedUntil', $1::text)
+                    """
+                _ = try await owner.run(Statement(ended), [.text("2020-03-01T06:00:00Z")])
+                try await stage.open("person")
+                try await stage.open("person/drop/ada")
+                try await stage.until("\(row) === 'no'")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("every function works by keyboard, and the focus returns to its place")
         func keyboard() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in

@@ -4,9 +4,6 @@
 const OPPOSITES = { read: "unread", unread: "read", archived: "unarchived", unarchived: "archived", snoozed: "unarchived" };
 
 class RowActs {
-  /** The most notifications that a request may name. */
-  static most = 100;
-
   /** `inbox` is the element. */
   constructor(inbox) {
     this.inbox = inbox;
@@ -32,7 +29,10 @@ class RowActs {
     const reverts = [model, side].map((each) => each?.apply(ids, state));
     let done = 0;
     try {
-      for (; done < ids.length; done += RowActs.most) await client.mark(ids.slice(done, done + RowActs.most), state, time);
+      for (const some of portions(ids)) {
+        await client.mark(some, state, time);
+        done += some.length;
+      }
     } catch (error) {
       for (const revert of reverts) revert?.(ids.slice(done));
       if (!session.isOver) this.sayFailed(error, () => this.act(items.slice(done), state, time, isUndo));

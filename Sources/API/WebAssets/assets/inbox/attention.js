@@ -12,11 +12,13 @@ class Attention {
       if (!wasHere) came();
     };
     this.last = -Infinity;
-    for (const name of Attention.inputs) addEventListener(name, this.touch, { capture: true, passive: true });
+    this.ending = new AbortController();
+    const options = { capture: true, passive: true, signal: this.ending.signal };
+    for (const name of Attention.inputs) addEventListener(name, this.touch, options);
   }
 
   end() {
-    for (const name of Attention.inputs) removeEventListener(name, this.touch, { capture: true });
+    this.ending.abort();
   }
 
   get isHere() {

@@ -162,7 +162,7 @@ class Card {
   fit(lines) {
     const isCut = lines >= 1.5 || this.isOpen;
     if (isCut && !this.whole) {
-      const about = { type: "button", class: "whole", part: "show-more", "aria-expanded": "false", onclick: () => this.toggle() };
+      const about = { class: "whole", part: "show-more", "aria-expanded": "false", onclick: () => this.toggle() };
       this.whole = element("button", about, this.list.facts.words.whole);
       this.link.after(this.whole);
     }
@@ -174,7 +174,7 @@ class Card {
 
 /** Returns the button that opens a row's menu. */
 function menuButton(onclick) {
-  return element("button", { type: "button", class: "icon-button dots", part: "menu-button", "aria-haspopup": "menu", onclick });
+  return element("button", { class: "icon-button dots", part: "menu-button", "aria-haspopup": "menu", onclick });
 }
 
 /** Returns how many lines of an element are cut. */

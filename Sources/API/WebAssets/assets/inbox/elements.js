@@ -14,7 +14,7 @@ function element(name, attributes = {}, ...children) {
 
 /** Creates a button with a drawing and a name. */
 function iconButton(icon, name, attributes) {
-  return element("button", { type: "button", class: "icon-button", "aria-label": name, title: name, ...attributes }, drawing(icon));
+  return element("button", { class: "icon-button", "aria-label": name, title: name, ...attributes }, drawing(icon));
 }
 
 /** Sets a text only if it differs, so that screen readers do not read it again. */

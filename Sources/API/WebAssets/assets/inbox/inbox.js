@@ -15,9 +15,7 @@ class BellhopInbox extends HTMLElement {
 
   static addPart = addPart;
 
-  static safeAddress(link, origin, schemes) {
-    return safeAddress(link, origin, schemes);
-  }
+  static safeAddress = safeAddress;
 
   /** The time of looking after which a notification counts as read, if the app does not mark at sight. */
   static reading = 5_000;
@@ -65,17 +63,15 @@ class BellhopInbox extends HTMLElement {
     this.attention = new Attention(() => this.list.markSoon());
     this.#build();
     this.#begin(this.token);
-    this.onOutside = (event) => this.places.isOpen && !event.composedPath().includes(this) && this.close();
-    document.addEventListener("pointerdown", this.onOutside);
-    this.onReturn = () => !document.hidden && this.#returned();
-    document.addEventListener("visibilitychange", this.onReturn);
-    this.onRoute = () => this.hasAttribute("history") && this.places.apply(this.places.addressed);
-    addEventListener("popstate", this.onRoute);
-    this.onMessage = (event) => this.session.answerWorker(event);
-    navigator.serviceWorker?.addEventListener("message", this.onMessage);
-    this.onNetwork = () => (navigator.onLine ? this.session.catchUp() : this.session.fail(new CallError(0)));
-    addEventListener("online", this.onNetwork);
-    addEventListener("offline", this.onNetwork);
+    this.ending = new AbortController();
+    const on = (target, name, run) => target?.addEventListener(name, run, this.ending);
+    on(document, "pointerdown", (event) => this.places.isOpen && !event.composedPath().includes(this) && this.close());
+    on(document, "visibilitychange", () => !document.hidden && this.#returned());
+    on(window, "popstate", () => this.hasHistory && this.places.apply(this.places.addressed));
+    on(navigator.serviceWorker, "message", (event) => this.session.answerWorker(event));
+    const network = () => (navigator.onLine ? this.session.catchUp() : this.session.fail(new CallError(0)));
+    on(window, "online", network);
+    on(window, "offline", network);
     // "I dag" becomes "I går" without an event.
     this.minute = setInterval(() => this.render(), 60_000);
   }
@@ -84,13 +80,8 @@ class BellhopInbox extends HTMLElement {
     this.session.end();
     this.attention.end();
     this.screen?.end();
+    this.ending.abort();
     clearInterval(this.minute);
-    removeEventListener("popstate", this.onRoute);
-    document.removeEventListener("pointerdown", this.onOutside);
-    document.removeEventListener("visibilitychange", this.onReturn);
-    navigator.serviceWorker?.removeEventListener("message", this.onMessage);
-    removeEventListener("online", this.onNetwork);
-    removeEventListener("offline", this.onNetwork);
   }
 
   attributeChangedCallback(name, before, after) {
@@ -192,6 +183,11 @@ class BellhopInbox extends HTMLElement {
     if (!adoptedStyleSheets.includes(sheet)) adoptedStyleSheets.push(sheet);
   }
 
+  /** Sends an event to the surrounding page; returns whether the page has cancelled it. */
+  emit(name, detail) {
+    return !this.dispatchEvent(new CustomEvent(`bellhop-${name}`, { detail, bubbles: true, composed: true, cancelable: true }));
+  }
+
   // Sessions
 
   #begin(token) {
@@ -212,6 +208,7 @@ class BellhopInbox extends HTMLElement {
 
   #returned() {
     this.attention.touch();
+    this.list.markSoon();
     this.#beginViewing();
     this.side?.load().catch(() => {});
     if (this.places.view === "settings") this.form.refresh();
@@ -304,14 +301,13 @@ class BellhopInbox extends HTMLElement {
   #tellCount(count) {
     if (this.told === count) return;
     this.told = count;
-    this.dispatchEvent(new CustomEvent("bellhop-unread", { detail: { count }, bubbles: true, composed: true }));
+    this.emit("unread", { count });
     if (count > 0) navigator.setAppBadge?.(count).catch(() => {});
     else navigator.clearAppBadge?.().catch(() => {});
   }
 
   #bellPressed(event) {
-    if (!this.isPage && !this.dispatchEvent(new CustomEvent("bellhop-bell", { bubbles: true, composed: true, cancelable: true })))
-      return event.preventDefault();
+    if (!this.isPage && this.emit("bell")) return event.preventDefault();
     if (this.hasAttribute("href")) return;
     if (this.isPage) this.places.go(this.places.filter === "unread" ? "" : "unread");
     else if (this.places.isOpen) this.close();

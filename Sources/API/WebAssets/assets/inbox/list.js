@@ -20,22 +20,19 @@ class ListView {
     /** The ids on the screen, and for how long the user has looked at each. */
     this.visible = new Map();
     this.sections = element("div", { class: "groups" });
-    this.more = element("button", { type: "button", class: "quiet-button more", part: "more", onclick: () => this.showMore() });
+    this.more = element("button", { class: "quiet-button more", part: "more", onclick: () => this.showMore() });
     this.notice = element("div", { class: "notice", hidden: true });
     this.node = element("div", { class: "list", part: "list" }, this.notice, this.sections, this.more);
     this.node.addEventListener("keydown", (event) => this.press(event));
     this.watch = new IntersectionObserver((entries) => this.see(entries), { threshold: 0.6 });
     this.widths = new ResizeObserver(() => this.measureAll());
     this.widths.observe(this.node);
-    this.onReturn = () => !document.hidden && this.markSoon();
-    document.addEventListener("visibilitychange", this.onReturn);
   }
 
   end() {
     this.watch.disconnect();
     this.widths.disconnect();
     clearTimeout(this.timer);
-    document.removeEventListener("visibilitychange", this.onReturn);
   }
 
   render(model, facts) {
@@ -252,7 +249,7 @@ function noticeFor(kind, words, filter, onclick) {
   if (kind === "empty") return big(...(words.nothing[filter] ?? [words.empty, words.emptyHint]));
   if (kind === "signed-out") return big(words.signedOut, words.signedOutHint);
   if (kind === "failed" || kind === "offline") {
-    const retry = element("button", { type: "button", class: "quiet-button", onclick }, words.retry);
+    const retry = element("button", { class: "quiet-button", onclick }, words.retry);
     return [...big(kind === "offline" ? words.offline : words.failed), retry];
   }
   if (kind !== "loading") return [];

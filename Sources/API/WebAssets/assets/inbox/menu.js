@@ -32,7 +32,7 @@ class RowMenu {
       this.place();
       this.node.querySelector("button, input")?.focus();
     };
-    const about = { type: "button", role: "menuitem", tabindex: "-1", "aria-keyshortcuts": key, onclick: choose };
+    const about = { role: "menuitem", tabindex: "-1", "aria-keyshortcuts": key, onclick: choose };
     const hint = key && element("kbd", { "aria-hidden": "true" }, key);
     return element("button", about, icon && drawing(icon), element("span", { dir: "auto" }, label), hint);
   }

@@ -192,7 +192,7 @@ class InboxModel {
     const fresh = ids.filter((id) => isUnseen(this.items.get(id)));
     if (fresh.length === 0) return;
     this.setSeen(fresh);
-    for (let start = 0; start < fresh.length; start += 100) this.client.mark(fresh.slice(start, start + 100), "seen").catch(() => {});
+    for (const some of portions(fresh)) this.client.mark(some, "seen").catch(() => {});
   }
 
   /** Applies an action of the user before the server has; returns a function that reverts it for some of the ids. */
@@ -249,9 +249,7 @@ class InboxModel {
     }
     this.tellCount(Math.max(0, this.unread - this.countOf(fresh)));
     this.changed();
-    for (let start = 0; start < fresh.length; start += 100) {
-      this.client.mark(fresh.slice(start, start + 100)).catch(() => this.unmark(fresh.slice(start, start + 100)));
-    }
+    for (const some of portions(fresh)) this.client.mark(some).catch(() => this.unmark(some));
   }
 
   /** Reverts marks that did not reach the server; the next viewing marks them again. */
@@ -308,4 +306,9 @@ class InboxModel {
 
 function isUnseen(item) {
   return Boolean(item) && !item.read && !item.seen;
+}
+
+/** Divides ids into portions of at most the number that a request may name. */
+function portions(ids, most = 100) {
+  return ids.length === 0 ? [] : [ids.slice(0, most), ...portions(ids.slice(most))];
 }

@@ -41,7 +41,7 @@ async function loadPart(name, base) {
   // A page that was open during an update has another version than the server, and must be loaded again.
   const build = arrivedParts.get(`${name} ${PARTS_VERSION}`);
   if (!build) throw new CallError(0);
-  return build({ WORDS, element, drawing, readingOf, pauseTime, soonAfter });
+  return build({ WORDS, element, drawing, readingOf, pauseTime, soonAfter, keyBytes, trustedScript });
 }
 
 const sheets = new Map();

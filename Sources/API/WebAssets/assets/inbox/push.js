@@ -19,19 +19,6 @@ class PushDevice {
     return isSecureContext && "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
   }
 
-  /** Whether the page must be installed first: on an iPhone, only pages on the home screen may notify. */
-  static get needsInstalling() {
-    return !("PushManager" in window) && navigator.standalone === false;
-  }
-
-  /** Returns `unsupported`, `install`, `denied`, `off` or `on`. */
-  async state() {
-    if (PushDevice.needsInstalling) return "install";
-    if (!PushDevice.isSupported) return "unsupported";
-    if (Notification.permission === "denied") return "denied";
-    return Notification.permission === "granted" && (await this.subscription()) && (await this.isOwn()) ? "on" : "off";
-  }
-
   /** Whether the browser was registered by the signed-in user. */
   async isOwn() {
     const { owner } = await readMirror();
@@ -48,29 +35,6 @@ class PushDevice {
     const { endpoint, publicKey, owner } = await readMirror();
     const hasKey = () => String(keyBytes(publicKey)) === String(new Uint8Array(one.options?.applicationServerKey));
     return one && (one.endpoint === endpoint || (owner && (!publicKey || hasKey()))) ? one : null;
-  }
-
-  /** Requests permission, subscribes, and registers at the server; returns whether the user gave permission. */
-  async turnOn() {
-    const permission = await Notification.requestPermission();
-    if (permission !== "granted") return false;
-    const { publicKey } = await this.client.webPushKey();
-    await navigator.serviceWorker.register(trustedScript(this.script), { scope: "/", updateViaCache: "none" });
-    const { pushManager } = await navigator.serviceWorker.ready;
-    if (!(await this.isOwn())) await this.drop(await pushManager.getSubscription());
-    const options = { userVisibleOnly: true, applicationServerKey: keyBytes(publicKey) };
-    let subscription;
-    try {
-      subscription = await pushManager.subscribe(options);
-    } catch (error) {
-      // A subscription with an older key must be removed first.
-      const old = await pushManager.getSubscription();
-      if (!old) throw error;
-      await old.unsubscribe();
-      subscription = await pushManager.subscribe(options);
-    }
-    await this.tell(subscription, publicKey);
-    return true;
   }
 
   /**

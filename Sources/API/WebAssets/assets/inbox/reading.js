@@ -30,11 +30,7 @@ class Reading {
   /** Lets the surrounding page open the notification or its button: a page that cancels the event has done so. */
   open(item, event, action) {
     this.read([item.id]);
-    if (this.offer({ notification: item, url: this.inbox.addressOf(action ?? item), action })) event.preventDefault();
-  }
-
-  offer(detail) {
-    const event = new CustomEvent("bellhop-open", { detail, bubbles: true, composed: true, cancelable: true });
-    return !this.inbox.dispatchEvent(event);
+    const { inbox } = this;
+    if (inbox.emit("open", { notification: item, url: inbox.addressOf(action ?? item), action })) event.preventDefault();
   }
 }

@@ -14,7 +14,7 @@ class InboxScreen {
     this.menu = new RowMenu();
     this.badge = element("span", { class: "badge", part: "badge", "aria-hidden": "true" });
     const isLink = !isPage && href !== null;
-    const place = isLink ? { href } : { type: "button", "aria-controls": isPage ? null : "panel" };
+    const place = isLink ? { href } : { "aria-controls": isPage ? null : "panel" };
     const bell = { ...place, class: isPage ? "chip" : "bell", part: "bell", onclick: actions.bell };
     this.bell = element(isLink ? "a" : "button", bell, ...(isPage ? [] : [drawing("Bell"), this.badge]));
     /** The app's own way back, in front of the heading. */
@@ -23,14 +23,14 @@ class InboxScreen {
     this.header = element("div", { class: "header", part: "header" });
     this.filters = element("div", { class: "filters", part: "filters", role: "group" });
     this.awayText = element("span", { role: "status" });
-    this.awayAct = element("button", { type: "button", class: "link", onclick: actions.notice });
+    this.awayAct = element("button", { class: "link", onclick: actions.notice });
     this.away = element("div", { class: "away", part: "notice" }, this.awayText, this.awayAct);
     this.pauseText = element("span", {});
-    this.pauseAct = element("button", { type: "button", class: "link", onclick: actions.endPause });
+    this.pauseAct = element("button", { class: "link", onclick: actions.endPause });
     this.pause = element("div", { class: "away offline", part: "pause" }, drawing("Mute"), this.pauseText, this.pauseAct);
     this.voice = element("div", { class: "spoken", role: "status", "aria-live": "polite" });
     this.toastText = element("span", { dir: "auto" });
-    this.toastAct = element("button", { type: "button", part: "undo", onclick: () => this.undo() });
+    this.toastAct = element("button", { part: "undo", onclick: () => this.undo() });
     this.toast = element("div", { class: "toast", part: "toast" }, this.toastText, this.toastAct);
     for (const name of ["pointerenter", "focusin"]) this.toast.addEventListener(name, () => clearTimeout(this.toastTimer));
     for (const name of ["pointerleave", "focusout"]) this.toast.addEventListener(name, () => this.hideToastLater(4_000));
@@ -52,16 +52,15 @@ class InboxScreen {
       event.preventDefault();
       actions.escape();
     });
-    this.onMove = () => this.place();
-    addEventListener("resize", this.onMove);
-    addEventListener("scroll", this.onMove, { capture: true, passive: true });
+    this.ending = new AbortController();
+    const options = { capture: true, passive: true, signal: this.ending.signal };
+    for (const name of ["resize", "scroll"]) addEventListener(name, () => this.place(), options);
   }
 
   end() {
     this.list.end();
     clearTimeout(this.toastTimer);
-    removeEventListener("resize", this.onMove);
-    removeEventListener("scroll", this.onMove, { capture: true });
+    this.ending.abort();
   }
 
   static get isPhone() {
@@ -168,7 +167,7 @@ class InboxScreen {
   }
 
   chip(name) {
-    return element("button", { type: "button", class: "chip", part: "filter", name: name || "all", dir: "auto", onclick: () => this.actions.go(name) });
+    return element("button", { class: "chip", part: "filter", name: name || "all", dir: "auto", onclick: () => this.actions.go(name) });
   }
 
   renderFilters({ words, view, filter, tags, model, status }) {

@@ -93,7 +93,7 @@ class Session {
     if (edits !== form.edits) return form.saving.then(() => this.learn());
     Object.assign(this, { settings, catalog, preferences });
     const { tag, title } = inbox.words;
-    inbox.dispatchEvent(new CustomEvent("bellhop-language", { detail: { language: tag, title } }));
+    inbox.emit("language", { language: tag, title });
     if (inbox.isForm) form.update(inbox.facts);
     inbox.places.check();
     inbox.render();
@@ -163,7 +163,7 @@ class Session {
   }
 
   askToSignIn() {
-    this.inbox.dispatchEvent(new CustomEvent("bellhop-sign-in", { bubbles: true, composed: true }));
+    this.inbox.emit("sign-in");
   }
 
   async signIn() {
@@ -300,7 +300,7 @@ class Session {
       port?.postMessage({ isShown, user: this.device.user });
     } else if (data?.bellhop === "open" && this.token) {
       const detail = { notification: model.items.get(data.id) ?? { id: data.id }, url: data.url };
-      port?.postMessage({ isTaken: inbox.reading.offer(detail), isInbox: inbox.isPage });
+      port?.postMessage({ isTaken: inbox.emit("open", detail), isInbox: inbox.isPage });
     }
   }
 }

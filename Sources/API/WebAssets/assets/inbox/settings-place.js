@@ -59,11 +59,9 @@ class SettingsPlace {
   wait(words, isFailed) {
     this.wanted = null;
     this.view?.clear();
-    const retry = element("button", { type: "button", class: "quiet-button", onclick: () => this.retry() }, words.retry);
-    const bones = () => element("div", { class: "bone" }, element("b"), element("s"));
-    const failed = [element("p", { class: "notice-title" }, words.settingsFailed), retry];
-    const notice = isFailed ? failed : [element("p", { class: "spoken" }, words.loading), bones(), bones(), bones()];
-    this.node.replaceChildren(element("div", { class: `notice ${isFailed ? "failed" : "loading"}` }, ...notice));
+    const kind = isFailed ? "failed" : "loading";
+    const notice = noticeFor(kind, { ...words, failed: words.settingsFailed }, "", () => this.retry());
+    this.node.replaceChildren(element("div", { class: `notice ${kind}` }, ...notice));
   }
 
   show(facts) {

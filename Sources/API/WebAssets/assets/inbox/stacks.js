@@ -64,7 +64,7 @@ class StackRow {
     this.count = element("span");
     this.fresh = element("span", { class: "fresh" });
     this.about = element("span", { class: "spoken" });
-    this.button = element("button", { type: "button", class: "fold", part: "stack", onclick: toggle }, drawing("Down"), this.count, this.fresh, this.about);
+    this.button = element("button", { class: "fold", part: "stack", onclick: toggle }, drawing("Down"), this.count, this.fresh, this.about);
     this.menu = menuButton(() => list.actions.menu(this.items, this.menu));
     this.node = element("li", { class: "stack", "data-id": key }, this.button, element("span", { class: "tools" }, this.menu));
   }

@@ -125,7 +125,7 @@ class SettingsView {
     const left = end - now();
     const isPaused = left > 0;
     const button = (name, label, until) =>
-      element("button", { type: "button", class: "quiet-button", name, onclick: () => this.change({ pausedUntil: until() }) }, label);
+      element("button", { class: "quiet-button", name, onclick: () => this.change({ pausedUntil: until() }) }, label);
     const at = (instant) => new Date(instant).toISOString();
     const morning = morningOf(now(), zone, preferences.quietHours);
     const time = `${String(morning.hour).padStart(2, "0")}:00`;
@@ -308,7 +308,7 @@ class SettingsView {
 
   async showDevice() {
     const { words } = this.facts;
-    const state = await this.actions.device().state();
+    const state = await stateOf(this.actions.device());
     const text = {
       unsupported: words.deviceUnsupported,
       install: words.deviceInstall,
@@ -321,7 +321,7 @@ class SettingsView {
       act &&
       element(
         "button",
-        { type: "button", class: state === "off" ? "main-button" : "quiet-button", name: "device", onclick: act },
+        { class: state === "off" ? "main-button" : "quiet-button", name: "device", onclick: act },
         state === "off" ? words.turnOn : words.turnOff
       );
     this.device.replaceChildren(
@@ -342,11 +342,10 @@ class SettingsView {
       element(
         "div",
         { class: "buttons" },
-        element("button", { type: "button", class: "quiet-button", name: "later", onclick: () => dialog.close() }, words.notNow),
+        element("button", { class: "quiet-button", name: "later", onclick: () => dialog.close() }, words.notNow),
         element(
           "button",
           {
-            type: "button",
             class: "main-button",
             name: "proceed",
             onclick: () => {
@@ -365,7 +364,7 @@ class SettingsView {
 
   turnOn() {
     return this.act(async (device, { words }) => {
-      if (await device.turnOn()) this.actions.say(words.turnedOn);
+      if (await turnOn(device)) this.actions.say(words.turnedOn);
     });
   }
 
