@@ -46,6 +46,13 @@ extension BrowserTests {
                 try await stage.open()
                 try await stage.openSettings()
                 try await Self.look("channels-nb-\(width)", stage)
+                let isStacked = """
+                    $$('.kind .label').every((label) => label.offsetHeight < 30) && $$('.words .helper').every((helper) => {
+                      const [own, label] = [helper, helper.previousElementSibling].map((node) => node.getBoundingClientRect());
+                      return helper.hidden || own.top >= label.bottom;
+                    })
+                    """
+                #expect(try await stage.ask(isStacked) == true, "labels have one line, and helper texts are below them")
                 try await stage.click("[name=pause-morning]")
                 try await stage.until("$('[name=pause-end]') !== null && inbox.preferences.pausedUntil !== undefined")
                 try await Self.look("paused-settings-nb-\(width)", stage)
