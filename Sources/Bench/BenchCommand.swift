@@ -4,7 +4,7 @@ import Pipeline
 package import ServiceRuntime
 import Settings
 
-/// The command `bellhop bench [cold|fanout|urgent|api|publishing|latency|idle|decision|erasures|relay]`.
+/// The command `bellhop bench [cold|fanout|urgent|phases|api|publishing|latency|idle|decision|erasures|relay]`.
 ///
 /// It measures rates, costs and latencies of workers and of the inbox API.
 package enum BenchCommand: Command {
@@ -17,6 +17,7 @@ package enum BenchCommand: Command {
         "bench cold [--events N] [--workers N] [--seed N] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
         "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
+        "bench phases [--users N] [--seconds N] [--stored N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench api [--users N] [--stored N] [--connections N] [--streams N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench publishing [--connections N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
@@ -28,17 +29,17 @@ package enum BenchCommand: Command {
     package static let options = [
         Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
         Option.taking("users", "N", "users that they go to (100000; latency, api: 1000)"),
-        Option.taking("stored", "N", "existing notifications (0; api: per user, 200)"),
+        Option.taking("stored", "N", "existing notifications (0; api: per user, 200; phases: before the last but one)"),
         Option.taking("connections", "N", "concurrent connections to the API (16)"),
         Option.taking("streams", "N", "live streams held open at the end (0)"),
-        Option.taking("seconds", "N", "how long one turn of calls to the API takes (4)"),
+        Option.taking("seconds", "N", "how long one turn of calls to the API (4) or one phase (30) takes"),
         Option.taking("peer", "FILE", "a program with the same routes, measured in alternation"),
         Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
         Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
         Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
         Option.taking("workers", "N", "worker processes that drain the lane, or relays (1)"),
         Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
-        Option.taking("rate", "N/s", "events per second of a latency or urgent run (50/s)"),
+        Option.taking("rate", "N/s", "events per second of a latency or urgent run; phases: urgent ones (50/s)"),
         Option.taking("seed", "N", "decides users and events (1)"),
         Option.taking("stub", "URL", "an HTTP/2 server to use as the provider, or BENCH_STUB"),
         Option.taking("stub-ca", "FILE", "the authority to trust there, or BENCH_STUB_CA"),
@@ -57,7 +58,7 @@ package enum BenchCommand: Command {
 /// The measurement that a command line asks for.
 private struct BenchOrder: Sendable {
     enum Run: String {
-        case throughput, cold, fanout, urgent, api, publishing, latency, idle, erasures, relay
+        case throughput, cold, fanout, urgent, phases, api, publishing, latency, idle, erasures, relay
         /// In memory.
         ///
         /// All others use servers and workers.
@@ -70,7 +71,7 @@ private struct BenchOrder: Sendable {
     private let stored: Int?
     private let connections: Int
     private let streams: Int
-    private let seconds: Int
+    private let seconds: Int?
     private let peer: String?
     private let workers: Int
     private let rate: Int
@@ -85,7 +86,7 @@ private struct BenchOrder: Sendable {
         let words = call.words
         guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
             throw words.misuse(
-                "expected nothing, cold, fanout, urgent, api, publishing, latency, idle, decision, erasures or relay"
+                "expected nothing, cold, fanout, urgent, phases, api, publishing, latency, idle, decision, erasures or relay"
             )
         }
         self.run = run
@@ -94,7 +95,7 @@ private struct BenchOrder: Sendable {
         stored = try words.number("stored", in: 0...1_000_000_000)
         connections = try words.number("connections", in: 1...256) ?? 16
         streams = try words.number("streams", in: 0...50_000) ?? 0
-        seconds = try words.number("seconds", in: 1...600) ?? 4
+        seconds = try words.number("seconds", in: 1...3_600)
         peer = words.value("peer")
         workers = try words.number("workers", in: 1...64) ?? 1
         rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
@@ -151,9 +152,18 @@ private struct BenchOrder: Sendable {
         case .urgent:
             let run = UrgentRun(workload: audience, workers: workers, rate: rate, idleSeconds: idleSeconds, say: say)
             return try await run.measure(on: testbed)
+        case .phases:
+            let run = PhasesRun(
+                workload: workload(events: 0, users: 100_000),
+                seconds: Double(seconds ?? 30),
+                stored: stored ?? 0,
+                rate: rate,
+                say: say
+            )
+            return try await run.measure(on: testbed)
         case .api: return try await api(say).measure(on: testbed)
         case .publishing:
-            let run = PublishingRun(connections: connections, seconds: Double(seconds), peer: peer, say: say)
+            let run = PublishingRun(connections: connections, seconds: Double(seconds ?? 4), peer: peer, say: say)
             return try await run.measure(on: testbed)
         case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
         case .relay: return try await RelayRun(rows: events ?? 50_000, relays: workers).measure(on: testbed)
@@ -180,7 +190,7 @@ private struct BenchOrder: Sendable {
             stored: max(1, stored ?? 200),
             connections: connections,
             streams: streams,
-            seconds: Double(seconds),
+            seconds: Double(seconds ?? 4),
             peer: peer,
             say: say
         )

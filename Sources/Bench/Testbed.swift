@@ -17,6 +17,7 @@ final class Testbed: Sendable {
     let fanouts: BenchmarkFanoutBook
     let inboxes: BenchmarkInboxBook
     let outbox: BenchmarkOutboxBook
+    let server: BenchmarkServerBook
     /// The folder of the logs and the providers' file.
     ///
     /// It is removed with the testbed.
@@ -58,6 +59,7 @@ final class Testbed: Sendable {
         fanouts = BenchmarkFanoutBook(pool: owner)
         inboxes = BenchmarkInboxBook(pool: owner)
         outbox = BenchmarkOutboxBook(pool: owner)
+        server = BenchmarkServerBook(pool: owner)
         publisher = Publisher(
             PublisherOptions(broker: try setup.broker(), name: "bellhop bench, publishing", window: 2_000)
         )
@@ -139,9 +141,12 @@ final class Testbed: Sendable {
 
     private func removeTopology() async throws {
         let plan = setup.plan(catalogs)
+        let neighbour = Disturbance.neighbourQueue(names)
         try await BrokerSession.with(try setup.broker(), name: "bellhop bench, removing") { session in
             for queue in plan.queues { _ = try session.deleteQueue(queue.name) }
             for exchange in plan.exchanges { try session.deleteExchange(exchange.name) }
+            // It exists only if the phase that publishes to it was interrupted.
+            _ = try session.deleteQueue(neighbour)
         }
     }
 

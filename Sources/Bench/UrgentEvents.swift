@@ -1,3 +1,4 @@
+import BellhopRules
 import ServiceRuntime
 import Synchronization
 
@@ -45,6 +46,32 @@ final class UrgentEvents: Sendable {
         try await testbed.publish("evt_urgent_\(event)", type: Self.type, body: body)
     }
 
+    /// Publishes `rate` events per second while `isWanted` accepts the next number.
+    ///
+    /// An event does not wait for the confirm of the event before it.
+    func publish(_ rate: Int, while isWanted: (Int) -> Bool) async throws {
+        let clock = ContinuousClock()
+        var turn = clock.now
+        try await withThrowingDiscardingTaskGroup { group in
+            while isWanted(count) {
+                try Task.checkCancellation()
+                let event = next()
+                group.addTask { try await self.publish(event) }
+                turn = turn.advanced(by: .seconds(1) / rate)
+                try await clock.sleep(until: turn)
+            }
+        }
+    }
+
+    /// Waits until every push has arrived, at most half a minute.
+    func awaitArrivals(at stub: PushStub, _ children: [BenchChild]) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await stub.noted().count < count, ContinuousClock.now < deadline {
+            for child in children { try child.expectRunning() }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
     /// Returns the event's user: the next one, from a start that depends on the event, whose push leads to exactly one
     /// request.
     private func receiver(of event: Int) -> Int {
@@ -79,4 +106,26 @@ final class UrgentEvents: Sendable {
         if doubled > 0 { faults.append("\(doubled) urgent pushes arrived more than once") }
         return faults
     }
+}
+
+/// The delays of urgent events, in milliseconds.
+struct UrgentDelays: Sendable {
+    let count: Int
+    let p50: Double
+    let p99: Double
+
+    init(_ delays: [Double?], _ range: Range<Int>) {
+        let sorted = delays[range].compactMap { $0 }.sorted()
+        count = sorted.count
+        p50 = Quantile.of(sorted, 0.5)
+        p99 = Quantile.of(sorted, 0.99)
+    }
+
+    var json: JSONValue {
+        .members([
+            ("events", .int(count)), ("p50", .decimal(p50, digits: 3)), ("p99", .decimal(p99, digits: 3)),
+        ])
+    }
+
+    var words: String { "median \(p50.text(digits: 2)) ms, p99 \(p99.text(digits: 2)) ms, \(count) events" }
 }

@@ -30,17 +30,17 @@ struct UrgentRun: Sendable {
         let children = try fanout.startWorkers(workers)
         let events = UrgentEvents(workload, testbed)
         say("publishing \(rate) urgent events per second to an idle system")
-        try await publish(events) { $0 < Self.warmUp }
+        try await events.publish(rate) { $0 < Self.warmUp }
         let idleStart = events.count
-        try await publish(events) { $0 < idleStart + rate * idleSeconds }
+        try await events.publish(rate) { $0 < idleStart + rate * idleSeconds }
         say("publishing them during one event to \(workload.users) followers")
         let idleEnd = events.count
         try await fanout.publish()
         let ended = Atomic<Bool>(false)
         async let standing = fanout.awaitEnd(since: mark, children, then: { ended.store(true, ordering: .relaxed) })
-        try await publish(events) { _ in !ended.load(ordering: .relaxed) }
+        try await events.publish(rate) { _ in !ended.load(ordering: .relaxed) }
         let length = try await standing
-        try await awaitPushes(of: events, stub, children)
+        try await events.awaitArrivals(at: stub, children)
         let arrivals = try await stub.noted()
         for child in children { await child.end() }
         let faults = events.faults(arrivals)
@@ -52,64 +52,17 @@ struct UrgentRun: Sendable {
         )
         let delays = events.delays(arrivals)
         return report(
-            idle: Delays(delays, idleStart..<idleEnd),
-            under: Delays(delays, idleEnd..<events.count),
+            idle: UrgentDelays(delays, idleStart..<idleEnd),
+            under: UrgentDelays(delays, idleEnd..<events.count),
             length,
             try await MachineDescription(testbed, load: load),
             verification
         )
     }
 
-    /// Publishes at the rate while `isWanted` accepts the next number.
-    ///
-    /// An event does not wait for the confirm of the event before it.
-    private func publish(_ events: UrgentEvents, while isWanted: (Int) -> Bool) async throws {
-        let clock = ContinuousClock()
-        var turn = clock.now
-        try await withThrowingDiscardingTaskGroup { group in
-            while isWanted(events.count) {
-                try Task.checkCancellation()
-                let event = events.next()
-                group.addTask { try await events.publish(event) }
-                turn = turn.advanced(by: .seconds(1) / rate)
-                try await clock.sleep(until: turn)
-            }
-        }
-    }
-
-    private func awaitPushes(of events: UrgentEvents, _ stub: PushStub, _ children: [BenchChild]) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while try await stub.noted().count < events.count, ContinuousClock.now < deadline {
-            for child in children { try child.expectRunning() }
-            try await Task.sleep(for: .milliseconds(200))
-        }
-    }
-
-    /// The delays of urgent events, in milliseconds.
-    private struct Delays {
-        let count: Int
-        let p50: Double
-        let p99: Double
-
-        init(_ delays: [Double?], _ range: Range<Int>) {
-            let sorted = delays[range].compactMap { $0 }.sorted()
-            count = sorted.count
-            p50 = Quantile.of(sorted, 0.5)
-            p99 = Quantile.of(sorted, 0.99)
-        }
-
-        var json: JSONValue {
-            .members([
-                ("events", .int(count)), ("p50", .decimal(p50, digits: 3)), ("p99", .decimal(p99, digits: 3)),
-            ])
-        }
-
-        var words: String { "median \(p50.text(digits: 2)) ms, p99 \(p99.text(digits: 2)) ms, \(count) events" }
-    }
-
     private func report(
-        idle: Delays,
-        under: Delays,
+        idle: UrgentDelays,
+        under: UrgentDelays,
         _ standing: BenchmarkFanoutBook.Standing,
         _ machine: MachineDescription,
         _ verification: Verification

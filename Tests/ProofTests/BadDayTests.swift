@@ -1,0 +1,46 @@
+import BellhopJSON
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(
+    "Bad days",
+    .limitedProofConcurrency,
+    .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
+    .timeLimit(.ofProof)
+)
+struct BadDayTests {
+    @Test("however the servers are disturbed under full load, no event is lost and none is recorded twice")
+    func phases() async throws {
+        try await PrivateServers.with { servers in
+            try await Stage.with(servers.addresses) { stage in
+                let log = try await stage.bellhop(
+                    "bench",
+                    "phases",
+                    "--users",
+                    "500",
+                    "--seconds",
+                    Proof.isFull ? "30" : "3",
+                    "--stored",
+                    "1000",
+                    "--rate",
+                    "20/s",
+                    "--json"
+                )
+                let start = try #require(log.firstIndex(of: "{"), "no report: \(log)")
+                let report = try JSONParser().parse(Array(log[start...].utf8)).get()
+                let phases = try #require(report["phases"]?.array)
+                let names: [String?] = [
+                    "none", "snapshot", "readers", "sessions", "ends", "checkpoints", "neighbour", "rows", "recovered",
+                ]
+                #expect(phases.map { $0["phase"]?.string } == names)
+                for phase in phases {
+                    let urgent = phase["urgent"]?["events"]?.number?.int64 ?? 0
+                    let hasEvents = (phase["eventsPerSecond"]?.number?.double ?? 0) > 0
+                    #expect(urgent > 0 && hasEvents, "\(phase)")
+                }
+                #expect(report["verification"]?["passed"] == true, "\(log)")
+            }
+        }
+    }
+}
