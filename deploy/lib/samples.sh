@@ -35,6 +35,44 @@ publish_samples() {
     show_samples
 }
 
+# Prints the app of the caller's own catalogues: the first one that the checkout does not have, or else the first.
+own_app() {
+    local file first=APP app
+    for file in "$BELLHOP_CATALOGS"/*.json5; do
+        app=$(basename "$file" .json5)
+        [[ -f $file ]] || continue
+        if [[ ! -f $checkout/deploy/catalogs/$app.json5 ]]; then
+            printf '%s' "$app"
+            return
+        fi
+        [[ $first != APP ]] || first=$app
+    done
+    printf '%s' "$first"
+}
+
+# type_of APP: prints the first type of an app's catalogue, or TYPE if its file has an unusual form.
+type_of() {
+    local type
+    # The member `types` of the outermost object: texts have as many opening as closing braces.
+    type=$(awk '
+        {
+            gsub(/(^|[[:space:]])\/\/.*/, " ")
+            text = text " " $0
+        }
+        END {
+            while (match(text, /[{}]|[A-Za-z0-9_.-]+["'\'']?[[:space:]]*:/)) {
+                word = substr(text, RSTART, RLENGTH)
+                text = substr(text, RSTART + RLENGTH)
+                sub(/["'\'']?[[:space:]]*:$/, "", word)
+                if (word == "{") depth++
+                else if (word == "}") depth--
+                else if (depth == 2 && inside) { print word; exit }
+                if (depth == 1) inside = word == "types"
+            }
+        }' "$BELLHOP_CATALOGS/$1.json5" 2>/dev/null) || true
+    printf '%s' "${type:-TYPE}"
+}
+
 # In padel, ada's quiet hours include the next seven hours.
 publish_people() {
     local count hour people=$data/run/people.jsonl
