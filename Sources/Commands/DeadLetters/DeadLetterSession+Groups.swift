@@ -27,6 +27,8 @@ extension DeadLetterGroups {
     }
 
     /// Returns each group as a line of a table, with its latest error below.
+    ///
+    /// The error is cut to the terminal's width; a pipe or a file gets all of it.
     func lines(fitting width: Int?) -> [String] {
         guard items > 0 else { return ["No items match."] }
         var table = TextTable(
@@ -43,7 +45,7 @@ extension DeadLetterGroups {
         var lines = ["\(items.of("item")) in \(count.of("group")), \(HumanText.instant(asOf))", ""]
         for (line, group) in zip(table.lines(fitting: width), [nil] + groups.map(Optional.some)) {
             lines.append(line)
-            if let group { lines.append("    " + HumanText.cut(group.latestWords, to: (width ?? 96) - 4)) }
+            if let group { lines.append("    " + HumanText.cut(group.latestWords, to: (width ?? .max) - 4)) }
         }
         if groups.count < count {
             lines.append("The \(groups.count) largest groups of \(count.grouped); a filter shows others.")

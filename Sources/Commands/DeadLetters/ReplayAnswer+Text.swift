@@ -55,11 +55,12 @@ extension ReplayAnswer {
             let items = part.items.joined(separator: ", ") + others
             lines.append("Not sent, \(why.joined(separator: ", ")): \(part.count.grouped) (\(items))")
         }
+        lines += deferred.map { $0.words + "." }
         // Without failures, or within a short time, the table is sufficient.
         if course.failed.contains(where: { $0 > 0 }), progress.settled > 1 {
             let end = replay.finishedAt ?? now
             let span = Duration.microseconds(max(0, end.microseconds - replay.startedAt.microseconds))
-            lines.append("Over \(span.roughly):")
+            lines.append(span < .seconds(1) ? "All within 1 s:" : "Over \(span.roughly):")
             lines.append("  settled  \(HumanText.sparkline(course.settled))")
             lines.append("  failed   \(HumanText.sparkline(course.failed))")
         }
@@ -83,7 +84,7 @@ extension ReplayOutcome {
         switch self {
         case .retrying: "retrying: failed again, retried automatically"
         case .refused: "refused: the provider rejects our settings, retried automatically"
-        case .deferred: "deferred: waits in the ledger by a rule"
+        case .deferred: "deferred: waits in the ledger, for the reason below"
         case .failed: "failed: died again, open again"
         case .stillOwed: "still owed: was about to be sent anyway"
         case .tooOld: "too old by now: its notification may have been deleted, so it could be sent twice; open again"

@@ -42,8 +42,12 @@ package enum DeadLetterAdvice {
         "too-large": "the body exceeds 256 KiB: have the producer send less; the message cannot be sent as it is",
         "missing-id": "the event has no id: have the producer corrected; edit --set '/id={item}' for urgent messages",
         "missing-audience": "\"to\" names no audience: edit --set /to=… for messages that must be sent",
-        "unknown-app": "no catalogue describes the app: add it, topology apply, SIGHUP, then replay",
-        "unknown-type": "the app's catalogue lacks the type: add it, topology apply, SIGHUP, then replay",
+        "unknown-app":
+            "misspelt app: edit --routing-key APP.TYPE, and --set /app=APP if the body has it; else add its catalogue, "
+            + "topology apply, SIGHUP, replay",
+        "unknown-type":
+            "misspelt type: edit --routing-key APP.TYPE, and --set /eventType=TYPE if the body has it; else add it, "
+            + "topology apply, SIGHUP, replay",
         "invalid-field": "the pointer names the field: edit messages that must be sent, have the producer corrected",
         "id-conflict": "the id was used before with other content: edit --set /id=… if both are meant, else discard",
         "refused-by-store":

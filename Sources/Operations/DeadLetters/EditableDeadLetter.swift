@@ -100,7 +100,7 @@ extension DeadLetterOperations {
         case .stillInvalid:
             let rejection = letter.dryRun.rejection(of: arrival) ?? prediction.detail ?? "invalid"
             let key = HumanText.cut(copy.origin.routingKey, to: 100)
-            let remedy = "correct the body, or with --routing-key the routing key, now \(key)"
+            let remedy = "correct the body, with --routing-key the routing key, now \(key), or both"
             (message, advice) = ("the copy would be refused, \(rejection)", remedy)
         case .alreadyRecorded: (message, advice) = ("such an event is recorded already", "give it another id")
         default: return prediction

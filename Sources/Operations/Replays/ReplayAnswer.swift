@@ -8,6 +8,8 @@ package struct ReplayAnswer: Sendable {
     package let failures: [ReplayFailure]
     /// The items that ended without a message for their users.
     package let unsent: [UnsentReplayItems]
+    /// The deliveries that had to wait, by reason and hold.
+    package let deferred: [DeferredDeliveries]
     package let course: ReplayTimeline
     /// The reach of its fan-outs; `nil` if it has started none.
     package let reach: ReplayReach?
@@ -19,6 +21,7 @@ package struct ReplayAnswer: Sendable {
         _ progress: ReplayProgress,
         failures: [ReplayFailure] = [],
         unsent: [UnsentReplayItems] = [],
+        deferred: [DeferredDeliveries] = [],
         course: ReplayTimeline = ReplayTimeline(),
         reach: ReplayReach? = nil,
         group: String? = nil,
@@ -27,6 +30,7 @@ package struct ReplayAnswer: Sendable {
         self.progress = progress
         self.failures = failures
         self.unsent = unsent
+        self.deferred = deferred
         self.course = course
         self.reach = reach
         self.group = group
@@ -58,7 +62,8 @@ package struct ReplayAnswer: Sendable {
             progress.replay.members + [
                 ("waiting", .int(progress.waiting)), ("underWay", .int(progress.underWay)),
                 ("outcomes", .members(outcomes)), ("failures", .array(failed)), ("course", .members(shares)),
-                ("reach", reach?.json ?? .null), ("unsent", .array(others)), ("group", .optional(group)),
+                ("reach", reach?.json ?? .null), ("unsent", .array(others)),
+                ("deferred", .array(deferred.map(\.json))), ("group", .optional(group)),
             ]
         )
     }

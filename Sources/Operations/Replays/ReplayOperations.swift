@@ -141,10 +141,13 @@ package struct ReplayOperations: Sendable {
     package func answer(_ progress: ReplayProgress) async throws -> ReplayAnswer {
         let id = progress.replay.id
         let filter = progress.replay.filter
+        let deferred = progress.outcomes[.deferred] == nil ? [] : try await store.deferred(of: id)
+        let holds = deferred.isEmpty ? [] : try await HoldAdmin(pool: context.pool).all()
         return ReplayAnswer(
             progress,
             failures: try await store.failures(of: id, atMost: Self.failuresShown),
             unsent: progress.outcomes.keys.contains(where: \.isUnsent) ? try await store.unsent(of: id) : [],
+            deferred: DeferredDeliveries.all(deferred, holds),
             course: try await store.course(of: id),
             reach: progress.outcomes[.fannedOut] == nil ? nil : try await store.reach(of: id),
             group: try await FilterNames(of: [filter], in: deadLetters.store).group(of: filter),

@@ -23,7 +23,7 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
     case alreadyRecorded = "already-recorded"
     /// The ledger shows it as sent, so nothing was repeated.
     case alreadyDelivered = "already-delivered"
-    /// It waits in the ledger because of a rule, for the end of a pause or quiet hours, or for a digest.
+    /// It waits in the ledger: for the end of a pause or quiet hours, for a digest, or behind a hold.
     case deferred
     /// It failed again, and the ledger retries it automatically.
     case retrying

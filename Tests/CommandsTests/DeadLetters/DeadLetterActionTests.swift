@@ -253,14 +253,22 @@ struct DeadLetterActionTests {
             let answer = await prompt.run(["dead-letters", "replay", "--all"] + Self.why)
             #expect(answer.code == .answerIsNo)
             let lines = answer.output.split(separator: "\n").map(String.init)
-            let place = try #require(lines.firstIndex { $0.hasPrefix("Over ") })
-            let settled = lines[place + 1]
-            let failed = lines[place + 2]
+            let place = try #require(lines.firstIndex { $0.hasPrefix("  settled  ") })
+            let settled = lines[place]
+            let failed = lines[place + 1]
             #expect(settled.hasPrefix("  settled  ") && settled.count == 11 + ReplayTimeline.parts)
             let (all, lost) = (settled.dropFirst(11), failed.dropFirst(11))
             #expect(all == lost, "all of them failed")
             let json = await prompt.run("dead-letters", "replays", "1", "--json")
             #expect(json.output.contains(#""course":{"settled":["#), "\(json.output)")
+            for (span, heading) in [("400 ms", "All within 1 s:"), ("90 s", "Over 1 min:")] {
+                _ = try await pipeline.servers.owner.run(
+                    "UPDATE replays SET started_at = finished_at - $1::text::interval",
+                    [.text(span)]
+                )
+                let shown = await prompt.run("dead-letters", "replays", "1").output
+                #expect(shown.contains("\n\(heading)\n  settled  "), "\(shown)")
+            }
         }
     }
 
@@ -391,7 +399,7 @@ struct DeadLetterActionTests {
             let id = try #require(try await pipeline.servers.column("SELECT dead_id FROM dead_letters").first ?? nil)
             let inBody = await prompt.run(["dead-letters", "edit", id, "--set", "/eventType=system"] + Self.why)
             #expect(inBody.code == .badInput)
-            let advice = "correct the body, or with --routing-key the routing key, now drop.sytem"
+            let advice = "correct the body, with --routing-key the routing key, now drop.sytem, or both"
             #expect(inBody.complaints.contains(advice), "\(inBody.complaints)")
             let done = await prompt.run(["dead-letters", "edit", id, "--routing-key", "drop.system"] + Self.why)
             #expect(done.code == .done, "\(done.complaints)")

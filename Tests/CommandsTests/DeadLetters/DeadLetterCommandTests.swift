@@ -96,13 +96,26 @@ struct DeadLetterCommandTests {
         }
     }
 
+    @Test("groups cuts an error to the width of a terminal, and not in a pipe")
+    func wholeErrors() async throws {
+        let error = String(repeating: "a long error ", count: 40) + "and its end"
+        try await DeadLetterPrompt.with([DeadLetterSamples.rejected("l1", error: error)]) { prompt, _ in
+            let piped = await prompt.run("dead-letters", "groups").output
+            #expect(piped.contains("\n    intake drop system: \(error)"), "\(piped)")
+            let screen = CapturedOutput()
+            let shell = CommandEnvironment(environment: prompt.environment, output: screen.screen(width: 80))
+            _ = await CommandLineTool.whole.run(["dead-letters", "groups"], shell)
+            #expect(screen.text.contains("…") && !screen.text.contains("and its end"), "\(screen.text)")
+        }
+    }
+
     @Test("an action without a terminal requires --yes and --because, and unused options are rejected")
     func withoutTerminal() async throws {
         try await DeadLetterPrompt.with(Self.letters) { prompt, servers in
             let bare = await prompt.run("dead-letters", "discard", "--all", "--because", "x")
             #expect(bare.code == .usage)
-            #expect(bare.complaints.contains("discards 3 items"))
-            #expect(bare.complaints.contains("--yes"))
+            #expect(bare.complaints.hasPrefix("bellhop: discarding 3 items"), "\(bare.complaints)")
+            #expect(bare.complaints.contains("; add --yes"))
             for reason in [[], ["--because", " "]] {
                 let silent = await prompt.run(["dead-letters", "discard", "--all", "--yes"] + reason)
                 #expect(silent.code == .usage)

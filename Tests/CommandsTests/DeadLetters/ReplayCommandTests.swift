@@ -105,6 +105,37 @@ struct ReplayCommandTests {
         }
     }
 
+    @Test("items that wait are listed with their reasons, and with the hold and the command that releases it")
+    func deferred() async throws {
+        let letters = (1...4).map { DeadLetterSamples.rejected("l\($0)", failedAt: DeadLetterSamples.ago(600 - $0)) }
+        try await DeadLetterPrompt.with(letters) { prompt, servers in
+            let start = ["dead-letters", "replay", "--all", "--detach", "--yes", "--by", "ada", "--because", "why not"]
+            let begun = await prompt.run(start)
+            #expect(begun.code == .done, "\(begun.complaints)")
+            _ = try await servers.owner.run(
+                """
+                UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = 'deferred',
+                    detail = CASE position WHEN 4 THEN 'quiet-hours' ELSE 'held' END
+                """
+            )
+            let released = await prompt.run("dead-letters", "replays", "1").output
+            let late = "Deferred, held: 3; their hold was released since, so they are sent in their turn."
+            #expect(released.contains(late), "\(released)")
+            let hold =
+                "INSERT INTO holds (app, type, provider, operator, because) VALUES ($1, 'system', '', 'ada', 'x')"
+            for app in ["venues", "drop"] { _ = try await servers.owner.run(Statement(hold), [.text(app)]) }
+            let shown = await prompt.run("dead-letters", "replays", "1").output
+            #expect(shown.contains("deferred: waits in the ledger, for the reason below"), "\(shown)")
+            let held = "Deferred, held: 3 behind hold 2 (drop, type system); bellhop hold release 2 sends them."
+            #expect(shown.contains(held), "\(shown)")
+            #expect(shown.contains("Deferred, quiet-hours: 1, sent when due."), "\(shown)")
+            let json = await prompt.run("dead-letters", "replays", "1", "--json").output
+            let member =
+                #""deferred":[{"reason":"held","count":3,"holds":[2]},{"reason":"quiet-hours","count":1,"holds":[]}]"#
+            #expect(json.contains(member), "\(json)")
+        }
+    }
+
     @Test("a replay requires its typed count, shows progress and outcomes, and exits with 1 if an item failed")
     func replay() async throws {
         try await DeadLetterFixture.with { prompt, pipeline in

@@ -54,7 +54,9 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("a finished replay lists the items that were not sent with their reasons, and names the group it was for")
+        @Test(
+            "a finished replay lists the items that were not sent or that wait with their reasons, and names its group"
+        )
         func unsent() async throws {
             let letters = (1...8).map { DeadLetterSamples.rejected("l\($0)", reason: "missing-id", app: "drop") }
             try await ConsoleStage.with(letters) { stage in
@@ -67,9 +69,13 @@ extension ConsoleBrowserTests {
                 _ = try await servers.owner.run(
                     """
                     UPDATE replay_items SET state = 'settled', settled_at = now(),
-                        outcome = CASE WHEN position < 3 THEN 'delivered' ELSE 'suppressed' END,
-                        detail = CASE WHEN position < 3 THEN NULL ELSE 'type-muted' END
+                        outcome = CASE position WHEN 1 THEN 'delivered' WHEN 2 THEN 'deferred' ELSE 'suppressed' END,
+                        detail = CASE position WHEN 1 THEN NULL WHEN 2 THEN 'held' ELSE 'type-muted' END
                     """
+                )
+                _ = try await servers.owner.run(
+                    "INSERT INTO holds (app, type, provider, operator, because) VALUES ('drop', '', '', 'ada', 'x')",
+                    []
                 )
                 _ = try await servers.owner.run("UPDATE replays SET state = 'done', finished_at = now()", [])
                 try await stage.signIn(at: "#/replays/1")
@@ -77,6 +83,9 @@ extension ConsoleBrowserTests {
                 try await stage.until("$$('.lead').some((one) => one.textContent.includes(', 6 not sent'))")
                 let row = "$$('[aria-label=\"not sent\"] tbody td').map((one) => one.textContent).join(' ')"
                 try await stage.until(row, is: "suppressed type-muted 6 l3, l4, l5, l6, l7, …")
+                let waiting =
+                    "$$('[aria-label=\"waiting in the ledger\"] tbody td').map((one) => one.textContent).join(' ')"
+                try await stage.until(waiting, is: "held 1 hold 1")
                 let filter = "$$('.facts a').map((one) => one.textContent).join()"
                 let name = "missing-id of drop \(print.prefix(8))"
                 try await stage.until(filter, is: .string(name))

@@ -25,7 +25,8 @@ enum WrittenStatements {
     /// its one table has a row per process that serves such pages. `Outbox` is a table of another database.
     private static let forOperators: Set<String> = [
         "Users", "Live", "Outbox", "Schema", "Status", "Explain", "Topology", "ReplayAdmin+Ledger.swift",
-        "ReplayAdmin.swift", "History", "ReplayRecord.swift", "DeadLetterAdmin.swift", "DeadLetterAdmin+Acts.swift",
+        "ReplayAdmin.swift", "History", "ReplayRecord.swift", "DeferredReplayItems.swift", "DeadLetterAdmin.swift",
+        "DeadLetterAdmin+Acts.swift",
         "DeadLetterAdmin+Editing.swift",
         "DeadLetterFilter.swift", "DeadLetterSummary.swift", "DeadLetterComposition.swift", "FanoutAdmin.swift",
         "FanoutUser.swift", "AudienceSize.swift", "HoldAdmin.swift", "HoldAdmin+Discarding.swift",

@@ -41,6 +41,14 @@ function unsentShown(unsent) {
       [tag(one.outcome), one.reason ?? "–", grouped(one.count), [letters(one.items), one.count > one.items.length ? ", …" : ""]]), { label: "not sent" }));
 }
 
+/** Returns the deliveries of a replay that had to wait in the ledger, by reason, with the holds that stop them. */
+function deferredShown(deferred) {
+  if (deferred.length === 0) return null;
+  return card("Waiting in the ledger", el("span", { class: "muted" }, of(deferred.reduce((sum, { count }) => sum + count, 0), "item")),
+    table(["reason", "#items", "behind"], deferred.map((one) =>
+      [one.reason ?? "–", grouped(one.count), one.holds.length > 0 ? link("#/holds", one.holds.map((hold) => `hold ${hold}`).join(", ")) : "–"]), { label: "waiting in the ledger" }));
+}
+
 /** Returns the number of items that ended without a message, for the summary of a replay. */
 function unsentWords({ unsent }) {
   const count = unsent.reduce((sum, one) => sum + one.count, 0);
@@ -119,6 +127,7 @@ function replayShown(replay) {
         ["Pauses at", `${replay.pauseAt} % failed`], ["Ended", replay.finishedAt && clock(replay.finishedAt)],
         ["Filter", filterShown(replay.filter, { group: replay.group, none: "all open items" })]]))),
     unsentShown(replay.unsent),
+    deferredShown(replay.deferred),
     replay.failures.length === 0 ? null : card("What failed last", null, table(["item", "outcome", "reason", "error", "when"], replay.failures.map((one) =>
       [link(`#/letter/${encodeURIComponent(one.id)}`, one.id.slice(0, 12)), one.outcome, one.reason, one.error, ago(one.at)]), { label: "failures" })),
   ];
