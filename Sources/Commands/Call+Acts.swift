@@ -1,4 +1,5 @@
 import CLI
+import Operations
 import ServiceRuntime
 import Store
 
@@ -34,15 +35,18 @@ extension Call {
     }
 
     /// Asks the operator to type the count, unless `--yes` replaces the answer, and returns whether to continue.
-    ///
-    /// `deed` follows "This".
-    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
+    func confirm(_ question: ActQuestion) throws(CommandFailure) -> Bool {
         if words.has("yes") { return true }
         guard let terminal = shell.terminal else {
-            throw words.misuse("this \(deed); add --yes to do it without a terminal")
+            throw CommandFailure(
+                .usage,
+                attempted: question.attempt,
+                cameBack: "this needs consent, and there is no terminal to ask for it",
+                whatToDo: "add --yes"
+            )
         }
-        let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
-        if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
+        let answer = terminal.ask("This \(question.deed). Type \(question.count) to go on: ") ?? ""
+        if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == question.count { return true }
         shell.print("Nothing was changed.")
         return false
     }

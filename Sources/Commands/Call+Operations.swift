@@ -38,11 +38,6 @@ extension Call {
         let zones = ZoneLibrary(environment: shell.environment)
         return OperationsContext(configuration: setup.configuration, pool: pool, zones: zones)
     }
-
-    /// Asks the operator to type the count of a question, and returns whether to continue.
-    func confirm(_ question: ActQuestion) throws(CommandFailure) -> Bool {
-        try confirm(question.count, question.deed)
-    }
 }
 
 extension CommandFailure {

@@ -26,8 +26,10 @@ package struct ActQuestion: Sendable, Equatable {
     package static let many = 10
 
     package let count: Int
-    /// The effect, which follows "This", such as `discards 12 items of 9 users: malformed-json of drop news`.
-    package let deed: String
+    /// The verb of the effect.
+    package let verb: ActVerb
+    /// The rest of the effect, after the verb, such as `12 items of 9 users: malformed-json of drop news`.
+    private let object: String
     /// The time of the count, which limits the act to the items that the operator saw.
     package let asOf: Timestamp?
     /// Facts that matter before the act, such as the items that are left out.
@@ -37,16 +39,45 @@ package struct ActQuestion: Sendable, Equatable {
 
     package init(
         count: Int,
-        deed: String,
+        _ verb: ActVerb,
+        _ object: String,
         asOf: Timestamp? = nil,
         lines: [String] = [],
         about: DeadLetterComposition? = nil
     ) {
         self.about = about
         self.count = count
-        self.deed = deed
+        self.verb = verb
+        self.object = object
         self.asOf = asOf
         self.lines = lines
+    }
+
+    /// The effect, which follows "This", such as `discards 12 items of 9 users: malformed-json of drop news`.
+    package var deed: String { "\(verb.rawValue) \(object)" }
+
+    /// The act as a gerund phrase, with which an error begins.
+    package var attempt: String { "\(verb.gerund) \(object)" }
+}
+
+/// The verb of an act, in the third person.
+package enum ActVerb: String, CaseIterable, Sendable {
+    case pauses, resumes, cancels
+    case sends, discards, replays, restores, reverts, adds
+
+    /// The form that begins an error.
+    package var gerund: String {
+        switch self {
+        case .pauses: "pausing"
+        case .resumes: "resuming"
+        case .cancels: "cancelling"
+        case .sends: "sending"
+        case .discards: "discarding"
+        case .replays: "replaying"
+        case .restores: "restoring"
+        case .reverts: "reverting"
+        case .adds: "adding"
+        }
     }
 }
 

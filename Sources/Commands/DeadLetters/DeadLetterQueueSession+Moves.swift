@@ -72,7 +72,8 @@ extension DeadLetterQueueSession {
             if let short { throw short }
             return .done
         }
-        guard try request.call.confirm(rejected, "replays \(rejected.of("rejected message"))") else {
+        let question = ActQuestion(count: rejected, .replays, rejected.of("rejected message"))
+        guard try request.call.confirm(question) else {
             return .answerIsNo
         }
         let sent = try await move(rejected)

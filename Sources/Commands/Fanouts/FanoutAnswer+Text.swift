@@ -60,7 +60,12 @@ extension FanoutAnswer {
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
             ("users", "\(share)\(onPages), \(counts.recorded.of("new notification"))"),
-            ("pushes", results.map { "\($0.text)\($0.isComplete ? "" : "; list-users counts all")\(now)" } ?? due),
+            (
+                "pushes",
+                results.map {
+                    "\($0.text(isHeld: isHeld == true))\($0.isComplete ? "" : "; list-users counts all")\(now)"
+                } ?? due
+            ),
             ("pages", pages),
         ]
         if let everyone { facts.insert(("everyone", everyone.text), at: 3) }

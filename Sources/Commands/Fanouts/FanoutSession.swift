@@ -60,7 +60,7 @@ struct FanoutSession: Sendable {
 
     /// The state of the pushes that are recorded already, for a pause or the end of a fan-out.
     private func pushes(of preview: FanoutActPreview) async throws -> String {
-        let recorded = "Pushes of notifications that are already in the app"
+        let recorded = "Pushes of notifications that are in the app, or on a page in progress,"
         guard preview.count == 1, let hold = try await operations.hold(on: try filter) else {
             return "\(recorded) are still sent, unless a hold stops them: bellhop hold add."
         }
@@ -155,10 +155,12 @@ extension FanoutStopped {
         let cancel = state == .paused ? "bellhop fanouts cancel \(record.number), " : ""
         let undo =
             state == .paused
-            ? "bellhop fanouts resume \(record.number) --release continues it and sends what waits."
-            : "bellhop hold release \(hold.number) sends what waits."
+            ? "bellhop fanouts resume \(record.number) --release continues it and sends all that waits behind the hold."
+            : "bellhop hold release \(hold.number) sends all that waits behind it."
         return [
-            "\(fanout) Hold \(hold.number) stops all pushes of \(hold.scope.words). \(self.hold.workers.words)",
+            "\(fanout) \(pagesWords)",
+            "Hold \(hold.number) stops all pushes of \(hold.scope.words), also of other events. "
+                + self.hold.workers.words,
             "To end it: \(cancel)bellhop hold discard \(hold.number) \(event), then bellhop hold release \(hold.number).",
             "To undo: \(undo)",
             "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",

@@ -45,7 +45,7 @@ enum FanoutVerb: String, CommandVerb, Sendable {
         case .list: "Lists fan-outs, latest first: progress, rate and remaining work."
         case .show: "Shows one fan-out in detail, with the reason if it is stalled."
         case .listUsers: "Lists the users whom a fan-out has reached, with the outcome of their pushes."
-        case .stop: "Stops a campaign: pauses its fan-out, and holds its type so that nothing more is sent."
+        case .stop: "Stops a campaign: pauses its fan-out and holds its type, so that no further send begins."
         case .pause: "Pauses fan-outs immediately; pages in progress complete, and recorded pushes are still sent."
         case .resume: "Resumes paused fan-outs; --release also releases the hold of a stopped campaign."
         case .cancel: "Cancels fan-outs permanently; notifications in the app stay, and recorded pushes are still sent."

@@ -39,7 +39,7 @@ extension HoldVerb {
     private var purpose: String {
         switch self {
         case .list: "Lists holds with start, operator, reason and number of held deliveries."
-        case .add: "Holds an app, type or provider, and waits until all workers observe it; inboxes still update."
+        case .add: "Holds an app, type or provider, and waits at most 5 s for all workers; inboxes still update."
         case .release: "Releases a hold; held deliveries are sent in order. Asks for their number from 10 on."
         case .discard: "Discards held deliveries; the notifications stay in the app."
         }

@@ -104,7 +104,8 @@ extension HoldReleased {
             return "Behind it: \(held.countAndWhere), which other holds still stop: \(names)."
         }
         let rest = stillHeldBy.isEmpty ? "" : " These holds still apply: \(names)."
-        let sent = held.isEmpty ? "No deliveries waited behind it." : "Now sent: \(held.countAndWhere)."
+        let sent =
+            held.isEmpty ? "No deliveries waited behind it." : "Now sent, whatever their event: \(held.countAndWhere)."
         return "\(sent) Deliveries deferred for quiet hours, a digest or a retry are sent when they are due.\(rest)"
     }
 }

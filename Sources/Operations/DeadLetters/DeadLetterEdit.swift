@@ -48,10 +48,9 @@ package struct DeadLetterEdit: Sendable {
 
     package var question: ActQuestion {
         let items = DeadLetterCount.text(count, kinds.composition)
-        let deed =
-            isOfOneItem
-            ? "sends a corrected copy in the place of \(items)" : "sends corrected copies in the place of \(items)"
-        return ActQuestion(count: count, deed: deed, asOf: asOf, lines: lines, about: kinds.composition)
+        let copies = isOfOneItem ? "a corrected copy" : "corrected copies"
+        let object = "\(copies) in the place of \(items)"
+        return ActQuestion(count: count, .sends, object, asOf: asOf, lines: lines, about: kinds.composition)
     }
 
     /// The changes of the first copy, and the items that are left out.

@@ -13,10 +13,12 @@ package struct DeadLetterActPreview: Sendable {
     private var reverted: Int64? { filter.act }
 
     package var question: ActQuestion {
-        let reverts = reverted.map { "reverts act \($0): it " } ?? ""
+        let (verb, preposition) = (act.verb, act == .note ? "a note to " : "")
+        let object = preposition + count.text(composition)
         return ActQuestion(
             count: count.items,
-            deed: "\(reverts)\(act.words) \(count.text(composition))",
+            reverted == nil ? verb : .reverts,
+            reverted.map { "act \($0): it \(verb.rawValue) \(object)" } ?? object,
             asOf: filter.filedBy,
             about: composition
         )
@@ -107,12 +109,12 @@ extension DeadLetterOperations {
 }
 
 extension DeadLetterAction {
-    /// The text after "This".
-    fileprivate var words: String {
+    /// The verb of the effect; a note is added to its items.
+    fileprivate var verb: ActVerb {
         switch self {
-        case .discard: "discards"
-        case .restore: "restores"
-        case .note: "adds a note to"
+        case .discard: .discards
+        case .restore: .restores
+        case .note: .adds
         }
     }
 }

@@ -24,9 +24,19 @@ package struct FanoutActPreview: Sendable {
     package let count: Int
 
     package var question: ActQuestion {
-        ActQuestion(count: count, deed: "\(act.rawValue)s \(count.of("fan-out"))")
+        ActQuestion(count: count, act.verb, count.of("fan-out"))
     }
 
     /// The answer of the act: the number of changed fan-outs.
     package static func json(_ items: Int) -> JSONValue { .members([("fanouts", .int(items))]) }
+}
+
+extension FanoutAdmin.Act {
+    fileprivate var verb: ActVerb {
+        switch self {
+        case .pause: .pauses
+        case .resume: .resumes
+        case .cancel: .cancels
+        }
+    }
 }

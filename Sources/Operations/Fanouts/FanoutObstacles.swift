@@ -38,7 +38,7 @@ extension FanoutProgress {
             let taken = detail.pages.filter { $0.takenAt != nil }.count
             return held(surroundings.holds) + backlogs(surroundings)
                 + (taken == 0 ? [] : ["No more pages are planned; \(taken.of("page")) in progress may still complete."])
-        case .paused: return [pause(detail)] + held(surroundings.holds) + backlogs(surroundings)
+        case .paused: return [pause(detail, surroundings.holds)] + held(surroundings.holds) + backlogs(surroundings)
         case .running:
             return held(surroundings.holds) + idle(detail, surroundings.consumers) + breakers(surroundings.status)
                 + backlogs(surroundings)
@@ -63,13 +63,27 @@ extension FanoutProgress {
         }
     }
 
-    private func pause(_ detail: FanoutDetail) -> String {
-        if let trouble = record.trouble { return "It was paused automatically: \(trouble); correct that and resume." }
-        guard let act = detail.acts.first(where: { $0.act == "fanout-pause" }) else { return "It is paused." }
+    private func pause(_ detail: FanoutDetail, _ holds: [HeldShare]) -> String {
+        let undo = resumption(holds)
+        if let trouble = record.trouble { return "It was paused automatically: \(trouble); correct that. \(undo)" }
+        guard let act = detail.acts.first(where: { $0.act == "fanout-pause" }) else { return "It is paused. \(undo)" }
         // The latest act comes first: a reason that was given after the pause.
         let note = detail.acts.prefix { $0.act != "fanout-pause" }.first { $0.act == "fanout-note" }
         let because = act.because == ActingOperator.noReasonYet ? note?.because ?? act.because : act.because
-        return "\(act.operator) paused it \(HumanText.ago(act.at, asOf)): \(because)"
+        let words = because.last.map { ".!?".contains($0) } == true ? because : because + "."
+        return "\(act.operator) paused it \(HumanText.ago(act.at, asOf)): \(words) \(undo)"
+    }
+
+    /// The commands that continue and end a paused fan-out.
+    ///
+    /// The hold of a stopped campaign has the fan-out's type and no provider, and `--release` ends it, too.
+    private func resumption(_ holds: [HeldShare]) -> String {
+        let number = record.number
+        let isStopped = holds.contains { $0.hold.scope.isType(of: record) }
+        let resume =
+            isStopped
+            ? "resume \(number) --release continues it and releases its hold" : "resume \(number) continues it"
+        return "bellhop fanouts \(resume), cancel \(number) ends it."
     }
 
     private func idle(_ detail: FanoutDetail, _ consumers: Int?) -> [String] {
@@ -109,8 +123,12 @@ extension FanoutProgress {
             return isOfType && !surroundings.holds.contains { $0.hold.scope.owns(part) }
         }.map { backlog in
             let atLeast = backlog.count >= StoreStatus.most ? "at least " : ""
+            let isPartlyHeld = surroundings.holds.contains { share in
+                OutletScope(backlog.name).map(share.hold.scope.mayWait) ?? false
+            }
             return "The backlog of \(backlog.name) contains \(atLeast)\(backlog.count.deliveries), of this fan-out or "
-                + "of other events: they are recorded in the app, and sent as the provider has capacity."
+                + "of other events: they are recorded in the app, and sent as the provider has capacity"
+                + (isPartlyHeld ? ", except deliveries behind a hold." : ".")
         }
     }
 }

@@ -18,15 +18,42 @@ package struct FanoutResults: Sendable, Equatable {
         deliveries += user.deliveries
     }
 
-    /// The results as `6,000 sent to 5,999 users, 14,002 discarded, 1 not sent`.
-    package var text: String {
+    /// The results as `6,000 sent to 5,999 users, 14,002 discarded, 3 not sent (2 type-muted, 1 no-device)`.
+    ///
+    /// The ledger has the reason `held` until a delivery is sent, so without a hold it means `released`.
+    package func text(isHeld: Bool) -> String {
+        var waitingReasons = deliveries.waitingReasons
+        if !isHeld, let released = waitingReasons.removeValue(forKey: WaitReason.held.rawValue) {
+            waitingReasons["released from a hold"] = released
+        }
         let counts = [
-            (deliveries.waiting, "still waiting"), (deliveries.discarded, "discarded"),
-            (deliveries.notSent, "not sent"),
+            (deliveries.waiting, "still waiting" + Self.words(waitingReasons)),
+            (deliveries.discarded, "discarded"),
+            (deliveries.notSent, "not sent" + Self.words(deliveries.notSentReasons)),
         ]
         let others = counts.filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }
         let sent = "\(deliveries.sent.grouped) sent to \(usersSent.of("user"))"
         return (isComplete ? "" : "at least ") + ([sent] + others).joined(separator: ", ")
+    }
+
+    /// The limit of reasons in one line.
+    private static let mostReasons = 5
+
+    /// The reasons with the most deliveries, in parentheses; a delivery that has none is not listed.
+    private static func words(_ reasons: [String: Int]) -> String {
+        let known = sorted(reasons).filter { !$0.key.isEmpty }
+        guard !known.isEmpty else { return "" }
+        let others = known.dropFirst(mostReasons).map(\.value).reduce(0, +)
+        let shown = known.prefix(mostReasons).map { "\($0.value.grouped) \($0.key)" }
+        return " (" + (shown + (others > 0 ? ["\(others.grouped) others"] : [])).joined(separator: ", ") + ")"
+    }
+
+    private static func sorted(_ reasons: [String: Int]) -> [(key: String, value: Int)] {
+        reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    }
+
+    private static func json(_ reasons: [String: Int]) -> JSONValue {
+        .members(sorted(reasons).filter { !$0.key.isEmpty }.map { ($0.key, .int($0.value)) })
     }
 
     package var json: JSONValue {
@@ -34,6 +61,8 @@ package struct FanoutResults: Sendable, Equatable {
             ("users", .int(users)), ("usersSent", .int(usersSent)), ("sent", .int(deliveries.sent)),
             ("waiting", .int(deliveries.waiting)), ("discarded", .int(deliveries.discarded)),
             ("notSent", .int(deliveries.notSent)), ("isComplete", .bool(isComplete)),
+            ("waitingReasons", Self.json(deliveries.waitingReasons)),
+            ("notSentReasons", Self.json(deliveries.notSentReasons)),
         ])
     }
 }

@@ -9,16 +9,29 @@ package struct FanoutStopped: Sendable {
     /// Whether this act paused the fan-out; otherwise it was paused or had ended.
     package let isNewlyPaused: Bool
     package let hold: HoldAdded
+    /// The number of pages that a worker had begun before the pause; they are still recorded.
+    package let pagesInProgress: Int
 
     package var json: JSONValue {
         .members([
             ("fanout", .int(record.number)), ("state", .string(state.rawValue)), ("paused", .bool(isNewlyPaused)),
-            ("hold", hold.held.json), ("held", .bool(hold.isNew)), ("workers", hold.workers.json),
+            ("pagesInProgress", .int(pagesInProgress)), ("hold", hold.held.json), ("held", .bool(hold.isNew)),
+            ("workers", hold.workers.json),
         ])
     }
 
     /// The state after the act.
     package var state: FanoutState { isNewlyPaused ? .paused : record.state }
+
+    /// The users whose notifications are still recorded, in one sentence.
+    package var pagesWords: String {
+        guard state != .finished else { return "All its records are in the app." }
+        let users = FanoutPage.usualSize.grouped
+        guard pagesInProgress > 0 else { return "It begins no further page, and none is in progress." }
+        return "It begins no further page. "
+            + pagesInProgress.of("page in progress is", "pages in progress are")
+            + " still recorded, up to \(users) users each; their pushes wait behind hold \(hold.held.hold.number)."
+    }
 }
 
 extension FanoutOperations {
@@ -42,13 +55,21 @@ extension FanoutOperations {
         one.numbers = [record.number]
         one.states = FanoutAdmin.Act.pause.acceptedStates
         let isPaused = try await store.perform(.pause, on: one, agreed: 1, by: `operator`) == .done(items: 1)
-        return FanoutStopped(record: record, isNewlyPaused: isPaused, hold: try await holds.observed(hold))
+        // No page is begun after the pause, so this is the upper limit of the pages that are still recorded.
+        let pages = try await store.detail(of: record.number).pages.filter { $0.takenAt != nil }.count
+        return FanoutStopped(
+            record: record,
+            isNewlyPaused: isPaused,
+            hold: try await holds.observed(hold),
+            pagesInProgress: pages
+        )
     }
 
     /// Returns the release of the hold on a fan-out's type, or `nil` if there is no such hold.
     package func previewRelease(of filter: FanoutFilter) async throws -> HoldRelease? {
         let record = try await progress(of: filter, for: "resume").record
-        return try await HoldOperations(context).previewRelease { $0.isType(of: record) }
+        let event = EventID(validating: record.event)
+        return try await HoldOperations(context).previewRelease(for: event) { $0.isType(of: record) }
     }
 
     /// Returns the number of the hold on a fan-out's type, or `nil` if there is no such hold.
@@ -72,7 +93,7 @@ extension FanoutOperations {
 
 extension HoldScope {
     /// Whether it is the whole type of a fan-out, as `stop` holds it.
-    fileprivate func isType(of record: FanoutRecord) -> Bool {
+    func isType(of record: FanoutRecord) -> Bool {
         app.text == record.app && type?.text == record.type && provider == nil
     }
 }

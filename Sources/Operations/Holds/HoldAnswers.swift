@@ -17,15 +17,23 @@ package struct HoldAdded: Sendable {
 /// The deliveries that the release of a hold would send.
 package struct HoldRelease: Sendable {
     package let hold: OperatorHold
+    /// All deliveries behind the hold, whatever their event.
     package let count: HoldCount
+    /// The number of them that are of the event of a stopped fan-out; `nil` if the release is of the hold alone.
+    package let ofEvent: Int?
 
-    /// The deliveries and their users, as `3 deliveries to 2 users`.
-    package var words: String { "\(count.deliveries.deliveries) to \(count.users.of("user"))" }
+    /// The deliveries and their users, as `3 deliveries of all events to 2 users`.
+    package var words: String {
+        let users = count.users.of("user")
+        guard let ofEvent else { return "\(count.deliveries.deliveries) of all events to \(users)" }
+        return "\(count.deliveries.deliveries) to \(users), \(ofEvent.grouped) of this event"
+    }
 
     package var question: ActQuestion {
         ActQuestion(
             count: count.deliveries,
-            deed: "sends \(words), held by \(hold.scope.words) (\(hold.operator): \(hold.because))"
+            .sends,
+            "\(words), held by \(hold.scope.words) (\(hold.operator): \(hold.because))"
         )
     }
 
@@ -78,7 +86,8 @@ package struct HoldDiscard: Sendable {
     package var question: ActQuestion {
         ActQuestion(
             count: deliveries,
-            deed: "discards \(words), held by \(hold.scope.words)",
+            .discards,
+            "\(words), held by \(hold.scope.words)",
             asOf: selection.recordedBy ?? count.asOf
         )
     }

@@ -23,7 +23,9 @@ package struct HoldConfirmation: Sendable, Equatable {
         }
     }
 
-    private static let inProgress = "Requests in progress still go out."
+    /// A worker has twice the window in flight, over all lanes.
+    private static let inProgress =
+        "Requests in flight still go out: per worker and provider, at most twice the provider's window."
 
     package var json: JSONValue {
         .members([

@@ -66,14 +66,21 @@ package struct HoldOperations: Sendable {
         try await previewRelease(of: try await hold(fields, for: "release"))
     }
 
-    /// Counts the deliveries that the release of a matching hold would send; `nil` if no hold matches.
-    func previewRelease(where isMeant: (HoldScope) -> Bool) async throws -> HoldRelease? {
+    /// Counts the deliveries that the release of a matching hold would send, and those of an event among them; `nil`
+    /// if no hold matches.
+    func previewRelease(
+        for event: EventID?,
+        where isMeant: (HoldScope) -> Bool
+    ) async throws -> HoldRelease? {
         guard let hold = try await store.all().first(where: { isMeant($0.scope) }) else { return nil }
-        return try await previewRelease(of: hold)
+        return try await previewRelease(of: hold, for: event)
     }
 
-    private func previewRelease(of hold: OperatorHold) async throws -> HoldRelease {
-        HoldRelease(hold: hold, count: try await store.count(HoldSelection(hold.scope, of: hold.number)))
+    private func previewRelease(of hold: OperatorHold, for event: EventID? = nil) async throws -> HoldRelease {
+        let all = try await store.count(HoldSelection(hold.scope, of: hold.number))
+        guard let event else { return HoldRelease(hold: hold, count: all, ofEvent: nil) }
+        let own = try await store.count(HoldSelection(hold.scope, of: hold.number, event: event))
+        return HoldRelease(hold: hold, count: all, ofEvent: min(own.deliveries, all.deliveries))
     }
 
     /// Releases a hold: the waiting deliveries are sent, within concurrency and rate limits.

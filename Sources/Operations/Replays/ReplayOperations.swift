@@ -16,7 +16,8 @@ package struct ReplayPreview: Sendable {
     package var question: ActQuestion {
         ActQuestion(
             count: count,
-            deed: "replays \(survey.eligible.text(composition))",
+            .replays,
+            survey.eligible.text(composition),
             asOf: order.filter.filedBy,
             lines: leftOut,
             about: composition

@@ -78,8 +78,8 @@ package struct RetryPreview: Sendable {
         let count = waiting?.count ?? 0
         let atLeast = waiting?.isCapped == true ? "at least " : ""
         let retries = atLeast + count.of("retry", "retries")
-        let deed = "sends \(retries) of \(app) through \(provider) now, 200 users per second"
-        return ActQuestion(count: count, deed: deed, lines: limited.map { [$0.limitWords] } ?? [])
+        let object = "\(retries) of \(app) through \(provider) now, 200 users per second"
+        return ActQuestion(count: count, .sends, object, lines: limited.map { [$0.limitWords] } ?? [])
     }
 
     /// Whether the count need not be confirmed.

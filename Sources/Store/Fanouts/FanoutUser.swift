@@ -23,6 +23,9 @@ package struct FanoutDeliveries: Sendable, Equatable {
     package var discarded = 0
     /// Suppressed, expired or given up, and notifications without an eligible device.
     package var notSent = 0
+    /// The waiting and the unsent deliveries by their reasons, in the ledger's words; empty for one without a reason.
+    package var waitingReasons: [String: Int] = [:]
+    package var notSentReasons: [String: Int] = [:]
 
     package init() {}
 
@@ -31,6 +34,8 @@ package struct FanoutDeliveries: Sendable, Equatable {
         left.waiting += right.waiting
         left.discarded += right.discarded
         left.notSent += right.notSent
+        left.waitingReasons.merge(right.waitingReasons, uniquingKeysWith: +)
+        left.notSentReasons.merge(right.notSentReasons, uniquingKeysWith: +)
     }
 }
 
@@ -65,6 +70,8 @@ extension FanoutAdmin {
             deliveries.waiting = try rows.number(row, "waiting")
             deliveries.discarded = try rows.number(row, "discarded")
             deliveries.notSent = try rows.number(row, "not_sent")
+            deliveries.waitingReasons = Self.counts(try rows.text(row, "waiting_reasons"), deliveries.waiting)
+            deliveries.notSentReasons = Self.counts(try rows.text(row, "not_sent_reasons"), deliveries.notSent)
             users.append(
                 FanoutUser(
                     user: try rows.text(row, "user_id"),
@@ -80,6 +87,15 @@ extension FanoutAdmin {
         return FanoutUserPage(users: users, last: isWhole ? nil : try rows.text(rows.count - 1, "user_id"))
     }
 
+    /// Counts the lines of a text, one for each delivery.
+    private static func counts(_ lines: String, _ deliveries: Int) -> [String: Int] {
+        guard deliveries > 0 else { return [:] }
+        return Dictionary(
+            lines.split(separator: "\n", omittingEmptySubsequences: false).map { (String($0), 1) },
+            uniquingKeysWith: +
+        )
+    }
+
     private static let users: Statement = {
         let accepted = DeliveryState.list { [.accepted, .delivered, .unknown].contains($0) }
         return Statement(
@@ -91,7 +107,10 @@ extension FanoutAdmin {
                 FROM people p WHERE p.user_id > $3 AND p.app = $1 ORDER BY p.user_id LIMIT $4
             )
             SELECT n.user_id, n.id, i.created_at, i.read_at, l.sent, l.waiting, l.discarded,
-                   l.not_sent + (i.unsent IS NOT NULL)::integer AS not_sent, coalesce(l.reason, i.unsent_reason) AS reason
+                   l.not_sent + (i.unsent IS NOT NULL)::integer AS not_sent, coalesce(l.reason, i.unsent_reason) AS reason,
+                   coalesce(l.waiting_reasons, '') AS waiting_reasons,
+                   concat_ws(E'\\n', l.not_sent_reasons, CASE WHEN i.unsent IS NOT NULL THEN coalesce(i.unsent_reason, '') END)
+                       AS not_sent_reasons
             FROM page n
             LEFT JOIN LATERAL (
                 SELECT created_at, read_at, unsent, unsent_reason FROM inbox
@@ -103,6 +122,11 @@ extension FanoutAdmin {
                        count(*) FILTER (WHERE state = 'x' AND reason = '\(HoldAdmin.discarded)') AS discarded,
                        count(*) FILTER (WHERE state IN ('e', 'f') OR state = 'x'
                                               AND reason IS DISTINCT FROM '\(HoldAdmin.discarded)') AS not_sent,
+                       string_agg(coalesce(reason, ''), E'\\n') FILTER (WHERE state IN (\(DeliveryState.owed)))
+                           AS waiting_reasons,
+                       string_agg(coalesce(reason, ''), E'\\n')
+                           FILTER (WHERE state IN ('e', 'f') OR state = 'x'
+                                         AND reason IS DISTINCT FROM '\(HoldAdmin.discarded)') AS not_sent_reasons,
                        min(reason) AS reason
                 FROM ledger WHERE person = ANY (ARRAY[n.number]) AND id = n.id
             ) AS l

@@ -145,6 +145,13 @@ struct FanoutsCommandTests {
             #expect(!flat.contains("other ") || !flat.contains("venues/apns"), "\(shown)")
             #expect(!flat.contains("drop/fcm"), "\(shown)")
             #expect(!flat.contains("planned so far"), "\(shown)")
+            let hold =
+                "INSERT INTO holds (app, type, provider, operator, because) VALUES ('venues', $1, '', 'ada', 'x')"
+            _ = try await servers.owner.run(Statement(hold), [.text("opportunity")])
+            let partly = await prompt.run("fanouts", "show", "\(number)").output
+            let exception = "sent as the provider has capacity, except deliveries behind a hold."
+            let words = partly.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(words.contains("The backlog of venues/fcm") && words.contains(exception), "\(partly)")
             try await servers.holdVenues(because: "wrong campaign")
             let held = await prompt.run("fanouts", "show", "\(number)").output
             #expect(!held.contains("venues/fcm contains"), "\(held)")
@@ -199,7 +206,10 @@ struct FanoutsCommandTests {
             let silent = await prompt.run("fanouts", "cancel", "\(first)", "--yes")
             #expect(silent.complaints.contains("--because is required"))
             let bare = await prompt.run("fanouts", "cancel", "\(first)", "--because", "x")
-            #expect(bare.complaints.contains("this cancels 1 fan-out; add --yes"))
+            let refusal =
+                "bellhop: cancelling 1 fan-out: this needs consent, and there is no terminal to ask for it; add --yes"
+            #expect(bare.code == .usage)
+            #expect(bare.complaints.hasPrefix(refusal), "\(bare.complaints)")
             let dry = await prompt.run("fanouts", "pause", "--app", "venues", "--dry-run")
             #expect(dry.output.hasPrefix("This would pause 2 fan-outs; nothing was changed."))
             let untouched = try await servers.column(states)
@@ -243,16 +253,22 @@ struct FanoutsCommandTests {
     @Test("stop pauses a fan-out and holds its type in one act, and resume --release takes both back")
     func stopped() async throws {
         try await Self.with { prompt, servers in
-            let number = try await servers.addFanout("e1", users: 3)
+            let number = try await servers.addFanout("e1", users: 3, planned: [true, true, false])
             let why = ["--by", "ada", "--because", "wrong prices"]
             let stopped = await prompt.run(["fanouts", "stop", "\(number)", "--json"] + why)
             #expect(stopped.code == .done, "\(stopped.complaints)")
-            let start = #"{"fanout":\#(number),"state":"paused","paused":true,"hold":{"hold":1,"app":"venues""#
+            let start =
+                #"{"fanout":\#(number),"state":"paused","paused":true,"pagesInProgress":2,"hold":{"hold":1,"app":"venues""#
             #expect(stopped.output.hasPrefix(start), "\(stopped.output)")
             let holds = try await servers.column("SELECT app || ' ' || type || ' ' || because FROM holds")
             #expect(holds == ["venues opportunity wrong prices"])
             let again = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
-            #expect(again.contains("Fan-out \(number) was paused already. Hold 1 stops all pushes"), "\(again)")
+            let pages = """
+                Fan-out \(number) was paused already. It begins no further page. 2 pages in progress are still recorded, \
+                up to 1,000 users each; their pushes wait behind hold 1.
+                Hold 1 stops all pushes of venues, type opportunity, also of other events.
+                """
+            #expect(again.hasPrefix(pages), "\(again)")
             #expect(again.contains("bellhop hold discard 1 --event e1"), "\(again)")
             #expect(again.contains("bellhop fanouts resume \(number) --release"), "\(again)")
             let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why).output
@@ -265,6 +281,44 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test(
+        "show of a stopped fan-out has the command that undoes the stop, and of a paused one the command that resumes it"
+    )
+    func undo() async throws {
+        try await Self.with { prompt, servers in
+            let (stopped, paused) = (try await servers.addFanout("e1"), try await servers.addFanout("e2"))
+            let why = ["--by", "ada", "--because", "wrong prices"]
+            _ = await prompt.run(["fanouts", "pause", "\(paused)"] + why)
+            let before = await prompt.run("fanouts", "show", "\(paused)").output
+                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            let resume = "wrong prices. bellhop fanouts resume \(paused) continues it, cancel \(paused) ends it."
+            #expect(before.contains(resume), "\(before)")
+            _ = await prompt.run(["fanouts", "stop", "\(stopped)"] + why)
+            let after = await prompt.run("fanouts", "show", "\(stopped)").output
+                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            let release = "bellhop fanouts resume \(stopped) --release continues it and releases its hold"
+            #expect(after.contains(release), "\(after)")
+        }
+    }
+
+    @Test("resume --release states how many deliveries behind the hold are of the fan-out's event")
+    func releasedOfOthers() async throws {
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", users: 3)
+            let why = ["--by", "ada", "--because", "wrong prices"]
+            _ = await prompt.run(["fanouts", "stop", "\(number)"] + why)
+            try await servers.addHeld(of: "e1", to: ["u1", "u2"])
+            try await servers.addHeld(of: "e2", to: (3...11).map { "u\($0)" })
+            let dry = await prompt.run(["fanouts", "resume", "\(number)", "--dry-run", "--release"] + why).output
+            let words = "11 deliveries to 11 users, 2 of this event"
+            #expect(dry.contains("This would release hold 1 and send \(words)."), "\(dry)")
+            let bare = await prompt.run(["fanouts", "resume", "\(number)", "--release"] + why)
+            #expect(bare.complaints.hasPrefix("bellhop: resuming 1 fan-out: "), "\(bare.complaints)")
+            let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why).output
+            #expect(back.contains("Released hold 1; now sent: \(words)."), "\(back)")
+        }
+    }
+
     @Test("resume --release of a finished fan-out releases the hold of its campaign")
     func releasedWhenFinished() async throws {
         try await Self.with { prompt, servers in
@@ -274,7 +328,10 @@ struct FanoutsCommandTests {
             #expect(stopped.contains("To end it: bellhop hold discard 1 --event e1"), "\(stopped)")
             let dry = await prompt.run(["fanouts", "resume", "\(number)", "--dry-run", "--release"] + why)
             #expect(dry.code == .done)
-            #expect(dry.output.contains("This would release hold 1 and send 0 deliveries to 0 users."), "\(dry.output)")
+            #expect(
+                dry.output.contains("This would release hold 1 and send 0 deliveries to 0 users, 0 of this event."),
+                "\(dry.output)"
+            )
             #expect(try await servers.column("SELECT type FROM holds") == ["opportunity"])
             let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why)
             #expect(back.code == .done, "\(back.complaints)")
@@ -333,9 +390,20 @@ struct FanoutsCommandTests {
             #expect(shown.contains(#""sent":1"#) && shown.contains(#""dueImmediately":4"#), "\(shown)")
             let counts = #""results":{"users":4,"usersSent":1,"sent":1,"waiting":1,"discarded":1,"notSent":1,"#
             #expect(shown.contains(counts), "\(shown)")
+            let reasons = #""waitingReasons":{"held":1},"notSentReasons":{"UNREGISTERED":1}}"#
+            #expect(shown.contains(reasons), "\(shown)")
             let words = await prompt.run("fanouts", "show", "\(number)").output
             let text = words.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            #expect(text.contains("pushes 1 sent to 1 user, 1 still waiting, 1 discarded, 1 not sent"), "\(words)")
+            let results =
+                "pushes 1 sent to 1 user, 1 still waiting (1 released from a hold), 1 discarded, 1 not sent "
+                + "(1 UNREGISTERED)"
+            #expect(text.contains(results), "\(words)")
+            try await servers.holdVenues(because: "wrong campaign")
+            _ = try await servers.owner.run(
+                "UPDATE ledger SET outlet = 'venues/fcm', queued_at = now() WHERE state = 'w'"
+            )
+            let held = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(held.contains("1 still waiting (1 held)"), "\(held)")
             let nobody = await prompt.run("fanouts", "list-users", "--event", "e9")
             #expect(nobody.complaints.contains("unknown fan-out"))
         }

@@ -72,7 +72,10 @@ struct HoldCommandTests {
             #expect(other.complaints.contains("active: 1 (drop, type system)"))
             let released = await prompt.run(["hold", "release", "1"] + Self.why)
             #expect(released.code == .done)
-            #expect(released.output.contains("Now sent: 2 deliveries. Deliveries deferred"), "\(released.output)")
+            #expect(
+                released.output.contains("Now sent, whatever their event: 2 deliveries. Deliveries deferred"),
+                "\(released.output)"
+            )
         }
     }
 
@@ -105,7 +108,8 @@ struct HoldCommandTests {
             _ = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
             let bare = await prompt.run(["hold", "release", "1"] + Self.why)
             #expect(bare.code == .usage)
-            let question = "this sends 10 deliveries to 10 users, held by drop, type system (ada: the wrong campaign)"
+            let question =
+                "sending 10 deliveries of all events to 10 users, held by drop, type system (ada: the wrong campaign)"
             #expect(bare.complaints.contains(question), "\(bare.complaints)")
             let wrong = await prompt.typing(["9"]).run(["hold", "release", "1"] + Self.why)
             #expect(wrong.code == .answerIsNo)
@@ -113,7 +117,7 @@ struct HoldCommandTests {
             let held = try await servers.count("SELECT count(*) FROM holds")
             #expect(held == 1)
             let released = await prompt.typing(["10"]).run(["hold", "release", "1"] + Self.why)
-            #expect(released.output.contains("Now sent: 10 deliveries."), "\(released.output)")
+            #expect(released.output.contains("Now sent, whatever their event: 10 deliveries."), "\(released.output)")
         }
     }
 
@@ -158,7 +162,7 @@ struct HoldCommandTests {
                 )
             )
             let last = await prompt.run(["hold", "release", "3"] + Self.why)
-            #expect(last.output.contains("Now sent: 2 deliveries."), "\(last.output)")
+            #expect(last.output.contains("Now sent, whatever their event: 2 deliveries."), "\(last.output)")
             #expect(last.output.contains("These holds still apply: 1 (drop, type system)."))
             var blind = prompt
             blind.environment["BELLHOP_CATALOGS"] = nil

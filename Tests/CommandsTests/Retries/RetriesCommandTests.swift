@@ -91,7 +91,7 @@ struct RetriesCommandTests {
             for user in 10...19 { try await servers.addRetry("u\(user)", through: "fcm", dueIn: 610) }
             let unasked = await prompt.run(Self.forward)
             #expect(unasked.code == .usage)
-            let question = "this sends 10 retries of drop through fcm now"
+            let question = "sending 10 retries of drop through fcm now"
             #expect(unasked.complaints.contains(question), "\(unasked.complaints)")
             try await Self.announce(servers) { report in
                 report.troubles = [

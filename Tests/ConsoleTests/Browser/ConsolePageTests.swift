@@ -292,7 +292,8 @@ extension ConsoleBrowserTests {
                 let acts = try await stage.console.servers.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["hold-add", "hold-release", "fanout-pause"])
                 try await stage.press("Stop this campaign")
-                try await stage.until("$('#toasts').textContent.includes('all of venues opportunity is held')")
+                let pages = "1 page in progress may still be recorded. Hold 2 stops all pushes of venues opportunity"
+                try await stage.until("$('#toasts').textContent.includes('\(pages)')")
                 let holds = try await stage.console.servers.column("SELECT app || ' ' || type FROM holds")
                 #expect(holds == ["venues opportunity"])
                 try await stage.console.servers.holdVenues(because: "too early")

@@ -20,7 +20,7 @@ function toast(words, { isBad = false, offer = null } = {}) {
 async function performAtOnce({ act, note, body, says }) {
   try {
     const answer = await client.act(act, { ...body, agreed: 1, because: "no reason given yet" });
-    const words = answer.done && answer.code === 0 ? says : answer.nothing?.[0] ?? "Nothing was changed.";
+    const words = answer.done && answer.code === 0 ? (typeof says === "function" ? says(answer.done) : says) : answer.nothing?.[0] ?? "Nothing was changed.";
     toast(words, { offer: ["Add a reason", () => perform({
       act: note, title: "Add a reason", verb: "Add", asksForCount: false, body: () => ({ items: body.items }), says: () => "The audit has the reason.",
     })] });

@@ -15,15 +15,15 @@ function fanoutControls(one, small = true) {
   if (!client.isOperator) return [];
   const items = [String(one.fanout)];
   const pause = button("Pause", () => performAtOnce({
-    act: "fanout-pause", note: "fanout-note", body: { items }, says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent.`,
+    act: "fanout-pause", note: "fanout-note", body: { items }, says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent, unless a hold stops them.`,
   }).then(refreshSoon), { kind: small ? "small" : "", key: `pause-${one.fanout}` });
   const stop = button("Stop this campaign", () => performAtOnce({
-    act: "fanout-stop", note: "fanout-note", body: { items }, says: `Stopped: fan-out ${one.fanout} reaches nobody else, and all of ${one.app} ${one.type} is held.`,
+    act: "fanout-stop", note: "fanout-note", body: { items }, says: (done) => `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: `stop-${one.fanout}` });
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, reasons: verb === "resume" ? REASONS.release : [], title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
     body: () => ({ items: [String(one.fanout)] }),
-    note: verb === "cancel" ? "Recorded notifications stay. No more users are reached. This cannot be undone." : null,
+    note: verb === "cancel" ? "Recorded notifications stay, and pages in progress are still recorded. No further users are reached. This cannot be undone." : null,
     says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
   if (one.state === "running") return [stop, pause, act("cancel", true)];
@@ -53,8 +53,12 @@ function fanoutCard(one) {
 }
 
 /** Returns the counted outcomes of the deliveries. */
-function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete }) {
-  const others = [[waiting, "still waiting"], [discarded, "discarded"], [notSent, "not sent"]].filter(([count]) => count > 0).map(([count, words]) => `${grouped(count)} ${words}`);
+function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete, waitingReasons, notSentReasons }) {
+  const parts = [[waiting, "still waiting", waitingReasons], [discarded, "discarded", {}], [notSent, "not sent", notSentReasons]];
+  const others = parts.filter(([count]) => count > 0).map(([count, words, reasons]) => {
+    const why = Object.entries(reasons).slice(0, 5).map(([reason, its]) => `${grouped(its)} ${reason}`);
+    return `${grouped(count)} ${words}${why.length > 0 ? ` (${why.join(", ")}${Object.keys(reasons).length > 5 ? ", …" : ""})` : ""}`;
+  });
   return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}`;
 }
 
