@@ -75,6 +75,9 @@ extension DeadLetterAnswer {
         guard let line = event.line else { return lines + ["Its ledger row no longer exists."] }
         let reason = line.reason.map { ", \($0)" } ?? ""
         lines.append("Its line in the ledger: \(line.state?.rawValue ?? "-")\(reason), \(line.attempts.of("attempt"))")
+        lines += event.holds.map { hold in
+            "Hold \(hold.number) (\(hold.scope.words)) stops it: bellhop hold release \(hold.number) sends it."
+        }
         return lines
     }
 

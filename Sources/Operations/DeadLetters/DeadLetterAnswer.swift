@@ -10,6 +10,8 @@ package struct DeadLetterAnswer: Sendable {
     package struct Event: Sendable {
         package let notification: StoredNotification?
         package let line: DeliveryHistory?
+        /// The active holds that stop the delivery, if it waits behind one.
+        package let holds: [OperatorHold]
     }
 
     package let detail: DeadLetterDetail
@@ -58,6 +60,7 @@ package struct DeadLetterAnswer: Sendable {
             let ledger: [(String, JSONValue)] = [
                 ("state", .optional(line.state?.rawValue)), ("reason", .optional(line.reason)),
                 ("attempts", .int(line.attempts)),
+                ("holds", .array((event?.holds ?? []).map { .int($0.number) })),
             ]
             members.append(("ledger", .members(ledger)))
         }

@@ -148,9 +148,19 @@ package struct DeadLetterOperations: Sendable {
             of: .notification(key.notification),
             for: key.recipient
         )
+        let line = story.lines.first { $0.channel == delivery.channel.rawValue && $0.target == delivery.target }
         return DeadLetterAnswer.Event(
             notification: story.record?.notification,
-            line: story.lines.first { $0.channel == delivery.channel.rawValue && $0.target == delivery.target }
+            line: line,
+            holds: try await holds(on: line, of: detail.summary.cause)
         )
+    }
+
+    /// Returns the active holds behind which a delivery waits; none if it does not wait, or for another reason.
+    private func holds(on line: DeliveryHistory?, of cause: DeadLetterCause) async throws -> [OperatorHold] {
+        guard let line, line.state == .deferred, line.reason == WaitReason.held.rawValue else { return [] }
+        return try await HoldAdmin(pool: context.pool).all().filter { hold in
+            hold.scope.covers(app: cause.app, provider: cause.provider, type: cause.eventType)
+        }
     }
 }

@@ -41,7 +41,8 @@ package struct DeferredDeliveries: Sendable, Equatable {
         var all: [DeferredDeliveries] = []
         for item in items {
             let isHeld = item.reason == WaitReason.held.rawValue
-            let names = isHeld ? holds.filter { $0.scope.covers(item) }.map(HoldName.init) : []
+            let covering = holds.filter { $0.scope.covers(app: item.app, provider: item.provider, type: item.type) }
+            let names = isHeld ? covering.map(HoldName.init) : []
             if let place = all.firstIndex(where: { $0.reason == item.reason && $0.holds == names }) {
                 all[place].count += item.count
             } else {
@@ -59,9 +60,9 @@ extension DeferredDeliveries.HoldName {
 }
 
 extension HoldScope {
-    /// Whether the hold stops deliveries of this kind.
-    fileprivate func covers(_ item: DeferredReplayItems) -> Bool {
-        guard let app = item.app.flatMap(AppID.init(validating:)) else { return false }
-        return covers(app, provider: item.provider ?? "", type: item.type.flatMap(EventType.init(validating:)))
+    /// Whether the hold stops deliveries of this app, provider and type, as their dead letters name them.
+    func covers(app: String?, provider: String?, type: String?) -> Bool {
+        guard let app = app.flatMap(AppID.init(validating:)) else { return false }
+        return covers(app, provider: provider ?? "", type: type.flatMap(EventType.init(validating:)))
     }
 }

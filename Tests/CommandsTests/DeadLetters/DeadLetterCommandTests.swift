@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import IntegrationSupport
+import Postgres
 import Store
 import Synchronization
 import TestSupport
@@ -106,6 +107,43 @@ struct DeadLetterCommandTests {
             let shell = CommandEnvironment(environment: prompt.environment, output: screen.screen(width: 80))
             _ = await CommandLineTool.whole.run(["dead-letters", "groups"], shell)
             #expect(screen.text.contains("…") && !screen.text.contains("and its end"), "\(screen.text)")
+        }
+    }
+
+    @Test("show names the hold behind which a replayed delivery waits, and the command that releases it")
+    func heldDelivery() async throws {
+        let key = try DeadLetterSamples.key(user: "ada")
+        try await DeadLetterPrompt.with([DeadLetterSamples.delivery(key)]) { prompt, servers in
+            let id = key.notification.notification.text
+            _ = try await servers.owner.run(
+                """
+                INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                VALUES ('drop', 'ada', $1, 'e1', '', 'system', 't', 'b', 'normal')
+                """,
+                [.text(id)]
+            )
+            _ = try await servers.owner.run(
+                """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+                VALUES ('drop', 'ada', $1, 'push', $2, 'deferred', 'held', 'drop/fcm//system', now())
+                """,
+                [.text(id), .text(key.target)]
+            )
+            let letter = "\(id)-\(key.target)-2"
+            let line = "Its line in the ledger: deferred, held, 0 attempts"
+            let released = await prompt.run("dead-letters", "show", letter)
+            #expect(released.output.contains(line), "\(released.output)\(released.complaints)")
+            #expect(!released.output.contains("stops it"), "\(released.output)")
+            let hold = "INSERT INTO holds (app, type, provider, operator, because) VALUES ('drop', $1, '', 'ada', 'x')"
+            for type in ["security", "system"] { _ = try await servers.owner.run(Statement(hold), [.text(type)]) }
+            let shown = await prompt.run("dead-letters", "show", letter).output
+            let held = "\(line)\nHold 2 (drop, type system) stops it: bellhop hold release 2 sends it.\n"
+            #expect(shown.contains(held), "\(shown)")
+            let json = await prompt.run("dead-letters", "show", letter, "--json").output
+            #expect(
+                json.contains(#""ledger":{"state":"deferred","reason":"held","attempts":0,"holds":[2]}"#),
+                "\(json)"
+            )
         }
     }
 

@@ -169,7 +169,7 @@ const letterView = {
           ["App", letter.app], ["Type", letter.eventType], ["Event", explain], ["User", letter.user],
           ["Stage", [letter.stage, letter.provider].filter(Boolean).join(", ")], ["Place", letter.pointer],
           ["Notification", letter.notificationId], ["Channel", letter.channel && `${letter.channel} ${letter.target ?? ""}`],
-          ["Ledger", letter.ledger && `${letter.ledger.state}${letter.ledger.reason ? `, ${letter.ledger.reason}` : ""}, ${of(letter.ledger.attempts, "attempt")}`],
+          ["Ledger", letter.ledger && `${letter.ledger.state}${letter.ledger.reason ? `, ${letter.ledger.reason}` : ""}, ${of(letter.ledger.attempts, "attempt")}${letter.ledger.holds.map((hold) => `, behind hold ${hold}`).join("")}`],
           ["First failed", ago(letter.firstFailedAt)], ["Last failed", ago(letter.lastFailedAt)],
           ["Attempts", grouped(letter.attempts)], ["Died", of(letter.deaths, "time")], ["Seen", letter.copies > 1 ? of(letter.copies, "time") : null],
           ["Replayed", letter.replays > 0 ? of(letter.replays, "time") : null],
