@@ -1,5 +1,4 @@
 import AMQP
-import Pipeline
 import ServiceRuntime
 
 /// What disturbs the servers in one phase of W7.
@@ -76,11 +75,9 @@ enum Disturbance: String, Sendable, CaseIterable {
         }
     }
 
-    static func neighbourQueue(_ names: TopologyNames) -> String { "\(names.namespace).neighbour" }
-
     /// Publishes messages of 1 KiB to a queue of its own, which keeps the latest 10,000 of them.
     private func publishBeside(_ testbed: Testbed, for seconds: Double) async throws {
-        let queue = Self.neighbourQueue(testbed.names)
+        let queue = testbed.neighbourQueue
         let broker = try testbed.setup.broker()
         try await BrokerSession.with(broker, name: "bellhop bench, a neighbour") { session in
             _ = try session.declareQueue(queue, arguments: ["x-max-length": .int64(10_000)])

@@ -97,6 +97,9 @@ final class Testbed: Sendable {
 
     var names: TopologyNames { setup.names }
 
+    /// The queue of another tenant, which a phase of W7 creates.
+    var neighbourQueue: String { "\(names.namespace).neighbour" }
+
     /// The program to start as a worker, such as a profiler's wrapper; `nil` for this program.
     var workerProgram: String? { environment["BENCH_WORKER"] }
 
@@ -141,7 +144,7 @@ final class Testbed: Sendable {
 
     private func removeTopology() async throws {
         let plan = setup.plan(catalogs)
-        let neighbour = Disturbance.neighbourQueue(names)
+        let neighbour = neighbourQueue
         try await BrokerSession.with(try setup.broker(), name: "bellhop bench, removing") { session in
             for queue in plan.queues { _ = try session.deleteQueue(queue.name) }
             for exchange in plan.exchanges { try session.deleteExchange(exchange.name) }
