@@ -21,17 +21,20 @@ enum ValidateCommand: Command {
         let apps = Set(file.entries.compactMap(\.appOfEveryone)).sorted()
         let everyone = apps.isEmpty ? [] : await counts(of: apps, setup)
         let rule = apps.isEmpty || !everyone.isEmpty ? [] : [EveryoneCount.rule]
+        let warnings = EventWarnings(file.entries, catalogs, at: SystemTime().timestamp)
+        let warned = warnings.count == 0 ? "" : ", \(warnings.count) of them with a warning"
         call.answer(
             .members(
                 [
-                    ("valid", .int(taken)), ("events", .array(file.entries.map { json($0, catalogs) })),
+                    ("valid", .int(taken)),
+                    ("events", .array(file.entries.indices.map { json(file.entries[$0], warnings[$0]) })),
                 ] + (everyone.isEmpty ? [] : [("everyone", .array(everyone.map(\.json)))])
             ),
-            lines: file.entries.flatMap {
-                [line($0, catalogs)] + warnings($0, catalogs).map { "  warning: \($0)" }
-                    + (made($0).map { ["  becomes \($0.written)"] } ?? [])
+            lines: file.entries.indices.flatMap { place in
+                [line(file.entries[place], catalogs)] + warnings[place].map { "  warning: \($0)" }
+                    + (made(file.entries[place]).map { ["  becomes \($0.written)"] } ?? [])
             }
-                + everyone.map(\.text) + rule + ["\(taken) of \(file.entries.count) would be accepted"]
+                + everyone.map(\.text) + rule + ["\(taken) of \(file.entries.count) would be accepted\(warned)"]
         )
         return file.rejected.isEmpty ? .done : .badInput
     }
@@ -92,29 +95,14 @@ enum ValidateCommand: Command {
         }
     }
 
-    /// Describes parts of a valid message that have no effect: toggles of types that the catalogue does not have.
-    private static func warnings(_ entry: EventFile.Entry, _ catalogs: CatalogSet) -> [String] {
-        guard case .success(.feed(let update)) = entry.judgement, update.change.type == .recipientUpserted,
-            let types = catalogs[update.app]?.types.map(\.type.text),
-            let document = try? JSONParser(limits: .event).parse(entry.body).get(),
-            let toggles = document["preferences"]?["eventToggles"]?.object
-        else { return [] }
-        return toggles.members.map(\.key).filter { !types.contains($0) }.map { name in
-            let shown = HumanText.cut(name, to: 60)
-            let meant = NearestName.hint(name, among: types)
-            return "\(update.app) has no type \(shown), so this toggle in eventToggles has no effect\(meant)"
-        }
-    }
-
     /// Returns the event that a mapping has made; `nil` for a message in Bellhop's own form.
     private static func made(_ entry: EventFile.Entry) -> JSONValue? {
         guard case .success(.event(let event)) = entry.judgement, event.mapping != nil else { return nil }
         return try? JSONParser(limits: .event).parse(event.plainForm()).get()
     }
 
-    private static func json(_ entry: EventFile.Entry, _ catalogs: CatalogSet) -> JSONValue {
+    private static func json(_ entry: EventFile.Entry, _ warnings: [String]) -> JSONValue {
         guard case .failure(let rejection) = entry.judgement else {
-            let warnings = warnings(entry, catalogs)
             return .members(
                 [("line", .int(entry.line)), ("valid", .bool(true))]
                     + (warnings.isEmpty ? [] : [("warnings", .array(warnings.map(JSONValue.string)))])

@@ -32,6 +32,39 @@ struct EventFileTests {
         }
     }
 
+    @Test("a slip in an event that is accepted gets a warning: members without effect, passed instants, repeated ids")
+    func slips() async throws {
+        let event = { (id: String, rest: String) in
+            #"{"id":"\#(id)","app":"drop","eventType":"system","to":{"user":"u1"},"title":"t","body":"b"\#(rest)}"#
+        }
+        let lines = [
+            event("a", #","deliver_at":"2099-01-01T00:00:00Z","colour":"red""#),
+            event("b", #","deliverAt":"2020-01-01T00:00:00Z""#), event("c", #","expiresAt":"2020-01-01T00:00:00Z""#),
+            event("d", ""), event("d", ""), event("d", #","route":"/other""#), event("e", ""),
+        ]
+        try await CommandFolder.withPrompt { prompt, _ in
+            var prompt = prompt
+            prompt.input = lines.joined(separator: "\n")
+            let answer = await prompt.run("validate", "-")
+            #expect(answer.code == .done)
+            let warnings = answer.output.split(separator: "\n").filter { $0.hasPrefix("  warning: ") }.map(String.init)
+            #expect(
+                warnings == [
+                    "  warning: an event has no member deliver_at, so it has no effect, did you mean deliverAt?",
+                    "  warning: an event has no member colour, so it has no effect",
+                    "  warning: deliverAt has passed, so the event is delivered at once",
+                    "  warning: expiresAt has passed, so nothing is pushed",
+                    "  warning: the id d is also on line 4, so a user of both is notified once",
+                    "  warning: the id d is also on line 4 with other content: for a user of both, the later one becomes "
+                        + "a dead letter (id-conflict)",
+                ]
+            )
+            #expect(answer.output.hasSuffix("7 of 7 would be accepted, 5 of them with a warning"), "\(answer.output)")
+            let json = await prompt.run("validate", "-", "--json").output
+            #expect(json.contains(#""line":2,"valid":true,"warnings":["deliverAt has passed"#), "\(json)")
+        }
+    }
+
     @Test("an event for everyone shows the size of everyone, and without a database how a user belongs to it")
     func everyone() async throws {
         let event = #"{"id":"a","app":"drop","eventType":"system","to":{"everyone":true},"title":"t","body":"b"}"#
@@ -127,7 +160,8 @@ struct EventFileTests {
             #expect(answer.code == .done)
             let warning =
                 "drop has no type securty, so this toggle in eventToggles has no effect, did you mean security?"
-            let words = "line 1: ok, drop.recipient.upserted\n  warning: \(warning)\n1 of 1 would be accepted"
+            let count = "1 of 1 would be accepted, 1 of them with a warning"
+            let words = "line 1: ok, drop.recipient.upserted\n  warning: \(warning)\n\(count)"
             #expect(answer.output == words)
             let json = await prompt.run("validate", "-", "--json")
             #expect(json.output.contains(#""warnings":["\#(warning)"]"#), "\(json.output)")
