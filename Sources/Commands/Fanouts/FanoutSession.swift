@@ -41,7 +41,11 @@ struct FanoutSession: Sendable {
         let hold = call.words.has("release") ? try await operations.previewRelease(of: try filter) : nil
         guard preview.count > 0 else {
             // A fan-out that ended before its campaign was stopped has only the hold.
-            if let hold { return call.words.has("dry-run") ? foresee(hold) : try await release(hold) }
+            if let hold {
+                guard !call.words.has("dry-run") else { return foresee(hold) }
+                guard try hold.isSmall || call.confirm(hold.question) else { return .answerIsNo }
+                return try await release(hold, by: try call.actingOperator())
+            }
             let lines = try await operations.nothing(for: preview)
             call.answer(FanoutActPreview.json(0), lines: lines)
             return .answerIsNo
@@ -49,7 +53,7 @@ struct FanoutSession: Sendable {
         if call.words.has("dry-run") { return try await foresee(preview, hold) }
         // Pausing one fan-out loses nothing and every second counts, so it comes before the count and the reason.
         let isAtOnce = act == .pause && preview.count == 1
-        guard try isAtOnce || call.confirm(preview.question) else { return .answerIsNo }
+        guard try isAtOnce || call.confirm(preview.question(releasing: hold)) else { return .answerIsNo }
         let (person, isUnexplained) = isAtOnce ? call.operatorAtOnce() : (try call.actingOperator(), false)
         let items = try await operations.perform(preview, preview.question.agreement, by: person)
         let pushes = act == .resume ? [] : [try await self.pushes(of: preview)]
@@ -77,11 +81,8 @@ struct FanoutSession: Sendable {
     }
 
     /// Releases the hold of the fan-out's type, which undoes `stop` together with the resumption.
-    ///
-    /// Without an operator nothing was resumed, and it asks for the reason first.
-    private func release(_ preview: HoldRelease, by operator: ActingOperator? = nil) async throws -> ExitCode {
-        guard try preview.isSmall || call.confirm(preview.question) else { return .answerIsNo }
-        _ = try await operations.release(preview, by: try `operator` ?? call.actingOperator())
+    private func release(_ preview: HoldRelease, by operator: ActingOperator) async throws -> ExitCode {
+        _ = try await operations.release(preview, by: `operator`)
         if !call.isJSON { call.shell.print(line: "Released hold \(preview.hold.number); now sent: \(preview.words).") }
         return .done
     }
@@ -137,6 +138,14 @@ struct FanoutSession: Sendable {
             lines: ["All records are in the app. \(hold.forecast)", "Nothing was changed."]
         )
         return .done
+    }
+}
+
+extension FanoutActPreview {
+    /// The one question before the act and the release of a hold.
+    fileprivate func question(releasing hold: HoldRelease?) -> ActQuestion {
+        guard let hold, !hold.isSmall else { return question }
+        return hold.question(resuming: count)
     }
 }
 

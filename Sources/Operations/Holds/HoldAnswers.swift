@@ -29,13 +29,14 @@ package struct HoldRelease: Sendable {
         return "\(count.deliveries.deliveries) to \(users), \(ofEvent.grouped) of this event"
     }
 
-    package var question: ActQuestion {
-        ActQuestion(
-            count: count.deliveries,
-            .sends,
-            "\(words), held by \(hold.scope.words) (\(hold.operator): \(hold.because))"
-        )
+    package var question: ActQuestion { ActQuestion(count: count.deliveries, .sends, object) }
+
+    /// The question before fan-outs are resumed and the hold is released in one act.
+    package func question(resuming fanouts: Int) -> ActQuestion {
+        ActQuestion(count: count.deliveries, .resumes, "\(fanouts.of("fan-out")) together with \(object)")
     }
+
+    private var object: String { "\(words), held by \(hold.scope.words) (\(hold.operator): \(hold.because))" }
 
     /// Whether the release needs no agreement, because it sends only a few deliveries.
     package var isSmall: Bool { count.deliveries < ActQuestion.many }

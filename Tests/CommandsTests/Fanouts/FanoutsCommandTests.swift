@@ -313,7 +313,11 @@ struct FanoutsCommandTests {
             let words = "11 deliveries to 11 users, 2 of this event"
             #expect(dry.contains("This would release hold 1 and send \(words)."), "\(dry)")
             let bare = await prompt.run(["fanouts", "resume", "\(number)", "--release"] + why)
-            #expect(bare.complaints.hasPrefix("bellhop: resuming 1 fan-out: "), "\(bare.complaints)")
+            let held = "held by venues, type opportunity (ada: wrong prices)"
+            let question = "bellhop: resuming 1 fan-out together with \(words), \(held): "
+            #expect(bare.complaints.hasPrefix(question), "\(bare.complaints)")
+            let acts = try await servers.column("SELECT act FROM audit ORDER BY number")
+            #expect(acts == ["hold-add", "fanout-pause"], "without consent, the fan-out is not resumed")
             let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why).output
             #expect(back.contains("Released hold 1; now sent: \(words)."), "\(back)")
         }
