@@ -1,5 +1,6 @@
-// A plain Go server with the routes of workload W5: net/http, encoding/json, pgx. It accepts the same tokens, queries
-// the same tables with the same rights, and gives the same answers. bellhop bench api checks this before it measures.
+// A plain Go server with the routes of workload W5: net/http, encoding/json, pgx. It accepts the same tokens, sends the
+// same queries with the same rights and the same settings of its connections, and gives the same answers with the same
+// tags. bellhop bench api compares the answers before it measures.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log"
 	"math"
 	"math/big"
@@ -32,16 +34,22 @@ const (
 		archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile, link_scheme, data,
 		target_id, metadata, extras::jsonb ->> 'imageUrl', extras::jsonb ->> 'expiresAt'`
 	isUnread = `read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())`
-	signIn   = `SELECT set_config('bellhop.app', $1, true), set_config('bellhop.user', $2, true)`
+	signIn   = `SELECT sign_in($1, $2, $3, $4)`
 	lock     = `SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || $1::text || ' ' || $2::text, 1))`
 	newest   = `FROM inbox WHERE person = (SELECT signed_in_person()) ORDER BY created_at DESC, id DESC LIMIT `
-	mark     = `UPDATE inbox SET read_at = now(), seen_at = coalesce(seen_at, now())
+	unread   = `SELECT count(*) FROM (SELECT read_at, archived_at, snoozed_until, type, unsent FROM inbox
+		WHERE person = (SELECT signed_in_person()) AND read_at IS NULL AND archived_at IS NULL
+		ORDER BY urgency LIMIT 10000) AS shown WHERE ` + isUnread + ` AND type <> ALL ($1::text[])`
+	settings = `SELECT hashtextextended(concat_ws(' ',
+		(SELECT (r.push_enabled, r.email_enabled, p.email_enabled, r.locale, r.timezone, r.email)
+		 FROM recipients r LEFT JOIN people p ON p.app = r.app AND p.user_id = r.user_id
+		 WHERE r.app = $1 AND r.user_id = $2),
+		(SELECT preferences FROM notification_preferences WHERE app = $1 AND profile_id = $2)), 0)`
+	mark = `UPDATE inbox SET read_at = now(), seen_at = coalesce(seen_at, now())
 		WHERE person = (SELECT signed_in_person()) AND id = ANY ($1::bigint[]) AND NOT (read_at IS NOT NULL)`
 )
 
 var (
-	unread = fmt.Sprintf(`SELECT count(*) FROM (SELECT read_at, archived_at, snoozed_until %s %d) AS newest WHERE %s`,
-		newest, reach, isUnread)
 	pinned = fmt.Sprintf(`SELECT %s FROM (SELECT *, created_at AS listed_at %s 1000) AS newest
 		WHERE urgency = 0 AND %s ORDER BY listed_at DESC, id DESC LIMIT 10`, columns, newest, isUnread)
 	list = fmt.Sprintf(`SELECT %s FROM (%s UNION ALL %s) AS listed ORDER BY listed_at DESC, id DESC LIMIT $5`, columns,
@@ -95,6 +103,7 @@ type page struct {
 	Pinned      []item  `json:"pinned"`
 	UnreadCount int64   `json:"unreadCount"`
 	Next        *string `json:"next"`
+	LastEventID string  `json:"lastEventId"`
 }
 
 // The appearance of the workload's two event types, as defined in deploy/catalogs/drop.json5.
@@ -155,6 +164,13 @@ type claims struct {
 	Subject  string  `json:"sub"`
 	Audience string  `json:"aud"`
 	Expires  float64 `json:"exp"`
+	Issued   float64 `json:"iat"`
+}
+
+// subject returns the hash by which a tombstone names the user.
+func (c claims) subject() []byte {
+	hash := sha256.Sum256([]byte("recipient\x00" + c.App + "\x00" + c.Subject))
+	return hash[:16]
 }
 
 type server struct {
@@ -214,7 +230,7 @@ func (s *server) asked(ctx context.Context, who claims, questions *pgx.Batch) (p
 
 func begun(who claims) *pgx.Batch {
 	batch := &pgx.Batch{}
-	batch.Queue(signIn, who.App, who.Subject)
+	batch.Queue(signIn, who.App, who.Subject, who.subject(), time.UnixMicro(int64(who.Issued*1e6)))
 	return batch
 }
 
@@ -230,8 +246,9 @@ func (s *server) list(ctx context.Context, who claims, r *http.Request) (any, er
 	batch := begun(who)
 	beginning := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	batch.Queue(list, beginning, int64(math.MaxInt64), false, nil, int64(limit+1))
-	batch.Queue(unread)
+	batch.Queue(unread, []string{})
 	batch.Queue(pinned)
+	batch.Queue(settings, who.App, who.Subject)
 	results, err := s.asked(ctx, who, batch)
 	if err != nil {
 		return nil, err
@@ -254,6 +271,10 @@ func (s *server) list(ctx context.Context, who claims, r *http.Request) (any, er
 	if answer.Pinned, err = items(rows); err != nil {
 		return nil, err
 	}
+	var state int64
+	if err = results.QueryRow().Scan(&state); err != nil {
+		return nil, err
+	}
 	if len(answer.Data) > limit {
 		answer.Data = answer.Data[:limit]
 		last := answer.Data[limit-1]
@@ -263,12 +284,54 @@ func (s *server) list(ctx context.Context, who claims, r *http.Request) (any, er
 		next := base64.RawURLEncoding.EncodeToString(place[:])
 		answer.Next = &next
 	}
+	answer.LastEventID = cursor(answer, state)
 	return answer, nil
+}
+
+// cursor returns the place at which a stream of changes continues after this page.
+func cursor(answer page, state int64) string {
+	rows := answer.Data
+	if len(rows) > 50 {
+		rows = rows[:50]
+	}
+	top, id := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), int64(math.MinInt64)
+	if len(rows) > 0 {
+		top, id = rows[0].listedAt.UnixMicro(), rows[0].number
+	}
+	print := fnv.New64a()
+	var row [24]byte
+	for _, it := range rows {
+		var marks uint64
+		if it.Read {
+			marks |= 1
+		}
+		if it.Seen {
+			marks |= 2
+		}
+		binary.LittleEndian.PutUint64(row[:8], uint64(it.listedAt.UnixMicro()))
+		binary.LittleEndian.PutUint64(row[8:16], uint64(it.number))
+		binary.LittleEndian.PutUint64(row[16:], marks)
+		print.Write(row[:])
+	}
+	known := uint64(state) & 0xffffff
+	if known == 0 {
+		known = 1
+	}
+	counts := known<<39 | uint64(len(rows))<<32 | uint64(uint32(answer.UnreadCount))
+	if answer.Next == nil && len(rows) == len(answer.Data) {
+		counts |= 1 << 63
+	}
+	var place [32]byte
+	binary.BigEndian.PutUint64(place[:8], uint64(top))
+	binary.BigEndian.PutUint64(place[8:16], uint64(id))
+	binary.BigEndian.PutUint64(place[16:24], print.Sum64())
+	binary.BigEndian.PutUint64(place[24:], counts)
+	return base64.RawURLEncoding.EncodeToString(place[:])
 }
 
 func (s *server) unread(ctx context.Context, who claims, r *http.Request) (any, error) {
 	batch := begun(who)
-	batch.Queue(unread)
+	batch.Queue(unread, []string{})
 	results, err := s.asked(ctx, who, batch)
 	if err != nil {
 		return nil, err
@@ -334,6 +397,16 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request,
 	w.Header().Set("Content-Length", strconv.Itoa(len(bytes)))
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if _, isList := value.(page); isList {
+		hash := sha256.Sum256(bytes)
+		tag := `W/"` + base64.RawURLEncoding.EncodeToString(hash[:15]) + `"`
+		w.Header().Set("ETag", tag)
+		w.Header().Set("Vary", "Accept-Encoding")
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
 	w.Write(bytes)
 }
 
@@ -372,6 +445,12 @@ func main() {
 	configuration.ConnConfig.RuntimeParams["search_path"] = os.Getenv("SCHEMA")
 	configuration.ConnConfig.RuntimeParams["role"] = "bellhop_api"
 	configuration.ConnConfig.RuntimeParams["application_name"] = "peer"
+	// The plans of Bellhop's connections.
+	configuration.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	for _, off := range []string{"seqscan", "bitmapscan", "memoize", "sort"} {
+		configuration.ConnConfig.RuntimeParams["enable_"+off] = "off"
+	}
+	configuration.ConnConfig.RuntimeParams["jit"] = "off"
 	pool, err := pgxpool.ConnectConfig(context.Background(), configuration)
 	if err != nil {
 		log.Fatal(err)
