@@ -5,6 +5,7 @@ package enum PercentEncoding {
     /// In forms and queries, a plus sign means a space.
     package static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
+        decoded.reserveCapacity(text.underestimatedCount)
         var bytes = text.makeIterator()
         while let byte = bytes.next() {
             switch byte {

@@ -9,6 +9,7 @@ struct RequestTargetTests {
             ("/", [""]), ("/a/b", ["a", "b"]), ("/a%20b/c", ["a b", "c"]), ("/a%2Fb", ["a/b"]), ("/a/", ["a", ""]),
             ("//a", ["", "a"]), ("/%C3%A9", ["é"]), ("/a+b", ["a+b"]), ("/é", ["é"]), ("/..%2f..", ["../.."]),
             ("http://host/a?b", ["a"]), ("HTTP://host", [""]), ("/%3Fx", ["?x"]),
+            ("https://host?b", [""]), ("/a/\u{301}b", ["a", "\u{301}b"]),
         ]
     )
     func segments(text: String, expected: [String]) {

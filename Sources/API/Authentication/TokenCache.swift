@@ -70,6 +70,12 @@ package final class TokenCache: Sendable {
         state.recent[hash] = signedIn
     }
 
+    /// Whether a token is cached, for whichever keys.
+    package func contains(_ token: String) -> Bool {
+        let hash = SHA256.digest(of: Array(token.utf8))
+        return state.withLock { $0.recent[hash] != nil || $0.older[hash] != nil }
+    }
+
     /// The number of cached tokens.
     package var count: Int { state.withLock { $0.recent.count + $0.older.count } }
 }

@@ -71,37 +71,60 @@ package struct RequestTarget: Sendable, Equatable {
 
     /// Returns `nil` for a text that is not a path, an invalid escape, bytes that are not valid UTF-8, or a NUL.
     package init?(_ text: String) {
-        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
-        let path = Self.withoutOrigin(text[...])
-        guard path.hasPrefix("/") else { return nil }
-        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let raw = parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        let segments = raw.compactMap { PercentEncoding.decode($0.utf8) }
-        guard segments.count == raw.count, let query = Self.items(parts.count > 1 ? parts[1] : "") else { return nil }
+        var text = text
+        guard let target = text.withUTF8(RequestTarget.init) else { return nil }
+        self = target
+    }
+
+    /// Reads bytes, since each character of a text costs as much as a whole step of a call.
+    private init?(_ text: UnsafeBufferPointer<UInt8>) {
+        guard text.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
+        guard let path = Self.withoutOrigin(text[...]) else {
+            (segments, query) = ([""], [])
+            return
+        }
+        guard path.first == UInt8(ascii: "/") else { return nil }
+        let parts = path.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        let raw = parts[0].dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let segments = raw.compactMap { Self.decoded($0) }
+        guard segments.count == raw.count, let query = parts.count > 1 ? Self.items(parts[1]) : [] else { return nil }
         self.segments = segments
         self.query = query
     }
 
-    /// Returns the path of the absolute form that a proxy sends, `http://host/path`.
-    private static func withoutOrigin(_ text: Substring) -> Substring {
-        guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else {
-            return text
+    private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+    /// Returns the path and the query of the absolute form that a proxy sends, `http://host/path`; `nil` if it has no
+    /// path.
+    private static func withoutOrigin(_ text: Bytes) -> Bytes? {
+        let scheme = ["http://", "https://"].first { scheme in
+            text.prefix(scheme.utf8.count).elementsEqual(scheme.utf8) { $0 | 0x20 == $1 }
         }
-        let rest = text.dropFirst(scheme.count)
-        return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+        guard let scheme else { return text }
+        let rest = text.dropFirst(scheme.utf8.count)
+        return rest.firstIndex(of: UInt8(ascii: "/")).map { rest[$0...] }
     }
 
-    private static func items(_ text: Substring) -> [QueryItem]? {
-        let raw = text.split(separator: "&")
+    private static func items(_ text: Bytes) -> [QueryItem]? {
+        let raw = text.split(separator: UInt8(ascii: "&"))
         let items = raw.compactMap { item -> QueryItem? in
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentEncoding.decode(parts[0].utf8, plusIsSpace: true) else { return nil }
-            guard let value = PercentEncoding.decode((parts.count > 1 ? parts[1] : "").utf8, plusIsSpace: true) else {
+            let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0], plusIsSpace: true) else { return nil }
+            guard let value = parts.count > 1 ? Self.decoded(parts[1], plusIsSpace: true) : "" else {
                 return nil
             }
             return QueryItem(name: name, value: value)
         }
         return items.count == raw.count ? items : nil
+    }
+
+    /// Decodes a part; most have no escape and are copied.
+    private static func decoded(_ part: Bytes, plusIsSpace: Bool = false) -> String? {
+        let bytes = UnsafeBufferPointer(rebasing: part)
+        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
+            return String(validating: bytes, as: UTF8.self)
+        }
+        return PercentEncoding.decode(bytes, plusIsSpace: plusIsSpace)
     }
 }
 

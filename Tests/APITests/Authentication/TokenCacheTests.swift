@@ -74,12 +74,15 @@ struct TokenCacheTests {
         let issuer = try TokenIssuer(key: .generateP256())
         let keys = try Self.keys(issuer)
         let memory = TokenCache(capacity: 3)
+        let (used, once) = (try Self.token(issuer), try Self.token(issuer, "grace"))
+        _ = memory.check(once, with: keys, at: Self.now)
         for number in 0..<20 {
-            for user in ["ada", "user\(number)"] {
-                let token = try Self.token(issuer, user)
+            for token in [used, try Self.token(issuer, "user\(number)")] {
                 _ = memory.check(token, with: keys, at: Self.now)
             }
             #expect(memory.count <= 6)
+            #expect(memory.contains(used))
         }
+        #expect(!memory.contains(once))
     }
 }
