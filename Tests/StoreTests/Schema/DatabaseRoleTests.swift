@@ -171,6 +171,44 @@ struct DatabaseRoleTests {
         }
     }
 
+    @Test("the signed-in user is the one of the last sign-in, also if the transaction names the user itself")
+    func signedIn() async throws {
+        try await ServerFixture.withSchema { servers in
+            _ = try await WorkerStore(pool: servers.pool).record(
+                try servers.records(id: "e1", users: ["u1", "u2"], title: "Hei")
+            )
+            let numbers = try await servers.column("SELECT number::text FROM people ORDER BY user_id")
+            let api = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .api))
+            let seen = try await api.withConnection { (connection) throws(PostgresError) in
+                let person: Statement = "SELECT (SELECT signed_in_person())::text, max(person)::text FROM inbox"
+                let signIn: Statement = "SELECT sign_in('drop', $1, NULL, NULL)"
+                let look = { () throws(PostgresError) -> [String?] in
+                    let rows = try connection.run(person)
+                    return [try rows.optionalText(0, 0), try rows.optionalText(0, 1)]
+                }
+                var seen = [try look()]
+                seen += try connection.transaction { (connection) throws(PostgresError) in
+                    var seen: [[String?]] = []
+                    for user in ["u1", "u2", "stranger", "u1"] {
+                        _ = try connection.run(signIn, [.text(user)])
+                        seen.append(try look())
+                    }
+                    return seen
+                }
+                seen.append(try look())
+                try connection.transaction { (connection) throws(PostgresError) in
+                    try connection.signIn("drop", "u2")
+                    seen.append(try look())
+                }
+                return seen + [try look()]
+            }
+            await api.close()
+            let (first, second) = ([numbers[0], numbers[0]], [numbers[1], numbers[1]])
+            let nobody: [String?] = [nil, nil]
+            #expect(seen == [nobody, first, second, nobody, first, nobody, second, nobody])
+        }
+    }
+
     @Test("the audit stores the log-in next to the given name, and no role can set the log-in")
     func auditedLogIn() async throws {
         try await ServerFixture.withSchema { servers in
