@@ -236,13 +236,22 @@ extension UserStore {
         """
     }
 
-    /// Selects at most ten of the newest thousand notifications.
+    /// Selects at most ten of the newest thousand notifications: the unread ones of high priority.
+    ///
+    /// The index of unread rows contains few of high priority, usually none. Only if there is one, the place of the
+    /// thousandth notification is read, from the index of the list. `OFFSET 0` and the range of the urgency keep the
+    /// order, which only the index of unread rows provides.
     private static let pinned = Statement(
         """
         SELECT \(InboxItem.columns) FROM (
-            SELECT *, created_at AS listed_at FROM inbox WHERE person = (SELECT signed_in_person())
-            ORDER BY created_at DESC, id DESC LIMIT 1000
-        ) AS newest WHERE urgency = 0 AND \(StoredNotification.isUnread)
+            SELECT *, created_at AS listed_at FROM inbox
+            WHERE person = (SELECT signed_in_person()) AND urgency <= 0 AND read_at IS NULL AND archived_at IS NULL
+            ORDER BY urgency OFFSET 0
+        ) AS urgent
+        WHERE \(StoredNotification.isUnread) AND ((created_at, id) < (
+            SELECT created_at, id FROM inbox WHERE person = (SELECT signed_in_person())
+            ORDER BY created_at DESC, id DESC OFFSET 999 LIMIT 1
+        )) IS NOT TRUE
         ORDER BY listed_at DESC, id DESC LIMIT 10
         """,
         effect: .reads

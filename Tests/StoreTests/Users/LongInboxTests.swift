@@ -66,6 +66,29 @@ struct LongInboxTests {
         }
     }
 
+    @Test("a first page pins the newest ten unread notifications of high priority among the newest thousand")
+    func pinned() async throws {
+        try await Self.withInbox(of: 1_200) { servers, pool in
+            let reader = try #require(Self.reader)
+            let pinned = {
+                try await UserStore(pool: pool).page(InboxQuery(limit: 1), of: reader).pinned.map(\.title)
+            }
+            #expect(try await pinned().isEmpty)
+            // Of these, 200 is not among the newest thousand.
+            _ = try await servers.owner.run(
+                """
+                UPDATE inbox SET urgency = 0, read_at = CASE id WHEN 700 THEN now() END,
+                    archived_at = CASE id WHEN 800 THEN now() END,
+                    snoozed_until = CASE id WHEN 900 THEN now() + interval '1 h' WHEN 950 THEN now() - interval '1 h' END
+                WHERE id IN (200, 201, 500, 700, 800, 900, 950, 1100)
+                """
+            )
+            #expect(try await pinned() == ["t1100", "t950", "t500", "t201"])
+            _ = try await servers.owner.run("UPDATE inbox SET urgency = 0 WHERE id > 1000")
+            #expect(try await pinned() == (1_191...1_200).reversed().map { "t\($0)" })
+        }
+    }
+
     private static func tour(_ users: UserStore) async throws {
         let reader = try #require(reader)
         let now = Timestamp(clamping: 1_800_000_000_000_000)

@@ -50,8 +50,11 @@ const (
 )
 
 var (
-	pinned = fmt.Sprintf(`SELECT %s FROM (SELECT *, created_at AS listed_at %s 1000) AS newest
-		WHERE urgency = 0 AND %s ORDER BY listed_at DESC, id DESC LIMIT 10`, columns, newest, isUnread)
+	pinned = fmt.Sprintf(`SELECT %s FROM (SELECT *, created_at AS listed_at FROM inbox
+		WHERE person = (SELECT signed_in_person()) AND urgency <= 0 AND read_at IS NULL AND archived_at IS NULL
+		ORDER BY urgency OFFSET 0) AS urgent
+		WHERE %s AND ((created_at, id) < (SELECT created_at, id %s 1 OFFSET 999)) IS NOT TRUE
+		ORDER BY listed_at DESC, id DESC LIMIT 10`, columns, isUnread, newest)
 	list = fmt.Sprintf(`SELECT %s FROM (%s UNION ALL %s) AS listed ORDER BY listed_at DESC, id DESC LIMIT $5`, columns,
 		chosen("created_at", "true", "archived_at IS NULL AND snoozed_until IS NULL"),
 		chosen("snoozed_until", "snoozed_until <= now()", "archived_at IS NULL"))
