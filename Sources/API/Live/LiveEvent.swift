@@ -29,9 +29,14 @@ struct LiveEvent: Sendable {
     ///
     /// `known` is the client's state after it.
     init(_ kind: Kind, _ data: JSONObject, known: InboxSnapshot) {
+        self.init(kind, json: data.canonicalBytes, known: known)
+    }
+
+    /// Creates an event whose data is already written.
+    init(_ kind: Kind, json: [UInt8], known: InboxSnapshot) {
         let id = InboxCursor(known).text
         var text = Array("id: \(id)\nevent: \(kind.rawValue)\ndata: ".utf8)
-        text += JSONWriter.canonicalBytes(of: .object(data)) + Array("\n\n".utf8)
+        text += json + Array("\n\n".utf8)
         // A slow client may have a few dozen events waiting.
         let isFit = text.count <= Self.mostBytes
         self.kind = isFit ? kind : .resync
@@ -153,10 +158,11 @@ struct LiveEventBuilder {
 
     private func arrivals(_ ids: [NotificationID]) -> [LiveEvent] {
         ids.indices.compactMap { place in
-            guard let item = items[ids[place]], case .object(let object) = item.json(catalog, in: language)
-            else { return nil }
+            guard let item = items[ids[place]] else { return nil }
             let known = after.before(ids[(place + 1)...])
-            return LiveEvent(.notification, object.with("unreadCount", .number(known.unread)), known: known)
+            var json = JSONBuffer(capacity: 1_024)
+            item.write(into: &json, catalog, in: language, unread: known.unread)
+            return LiveEvent(.notification, json: json.array, known: known)
         }
     }
 

@@ -4,41 +4,91 @@ import HTTPServer
 import Store
 
 extension InboxItem {
-    /// Returns the item in the clients' form, with the appearance of its type, and its buttons in a language.
-    func json(_ catalog: Catalog, in language: LanguageTag?) -> JSONValue {
+    /// Writes the item in the clients' form, with the appearance of its type, and its buttons in a language.
+    ///
+    /// Its fields have the names of the push, so that a tap in the list does the same as a tap on the push. An event of a
+    /// stream also states the number of unread notifications.
+    func write(into json: inout JSONBuffer, _ catalog: Catalog, in language: LanguageTag?, unread: Int? = nil) {
         let look = catalog[type]
-        let what: JSONObject = [
-            "id": .string(id.text), "type": .string(type.text), "title": .string(title), "body": .string(body),
-            "priority": .string(priority.rawValue), "createdAt": .string(createdAt.inMilliseconds),
-            "data": .object(data), "link": link.map { .object($0.json) } ?? .null,
-        ]
-        // Under the names of the push, so that a tap in the list does the same as a tap on the push.
-        let pushed: JSONObject = [
-            "targetId": .optional(extras.targetID), "metadata": .object(extras.metadata),
-            "venueId": .optional(venueID), "venue_id": .optional(venueID), "imageUrl": .optional(extras.imageURL),
-            "expiresAt": .optional(extras.expiresAt?.inMilliseconds),
-        ]
-        let state: JSONObject = [
-            "read": .bool(isRead), "seen": .bool(isSeen), "archived": .bool(isArchived),
-            "snoozedUntil": .optional(snoozedUntil?.inMilliseconds),
-            "icon": .optional(look?.icon), "color": .optional(look?.color), "background": .optional(look?.background),
-        ]
-        var object = JSONObject((what.members + pushed.members + state.members).map { ($0.key, $0.value) })
-        object["actions"] = actions(catalog, language)
-        return .object(object)
+        json.append(UInt8(ascii: "{"))
+        if let actions = actions(catalog, language) {
+            json.begin("actions")
+            json.append(actions)
+        }
+        json.append("archived", isArchived)
+        json.append("background", look?.background)
+        json.append("body", body)
+        json.append("color", look?.color)
+        json.append("createdAt", createdAt.inMilliseconds)
+        json.append("data", data)
+        json.append("expiresAt", expiresAt?.inMilliseconds)
+        json.append("icon", look?.icon)
+        json.append("id", id.text)
+        json.append("imageUrl", imageURL)
+        json.begin("link")
+        Self.write(link, into: &json)
+        json.append("metadata", metadata)
+        json.append("priority", priority.rawValue)
+        json.append("read", isRead)
+        json.append("seen", isSeen)
+        json.append("snoozedUntil", snoozedUntil?.inMilliseconds)
+        json.append("targetId", targetID)
+        json.append("title", title)
+        json.append("type", type.text)
+        if let unread { json.append("unreadCount", unread) }
+        json.append("venueId", venueID)
+        json.append("venue_id", venueID)
+        json.append(UInt8(ascii: "}"))
+    }
+
+    private static func write(_ link: DeepLink?, into json: inout JSONBuffer) {
+        guard let link else { return json.append(JSONValue.null) }
+        json.append(UInt8(ascii: "{"))
+        json.append("mobile", link.mobile)
+        if let scheme = link.scheme { json.append("scheme", scheme) }
+        json.append("web", link.web)
+        json.append(UInt8(ascii: "}"))
     }
 
     /// Returns the buttons; `nil` if there are none.
     private func actions(_ catalog: Catalog, _ language: LanguageTag?) -> JSONValue? {
+        // Only a button's template needs the members of the data.
+        guard catalog.hasActions else { return nil }
         let actions = catalog.actions(
             of: type,
-            data: data,
-            targetID: extras.targetID,
+            data: data.object,
+            targetID: targetID,
             venueID: venueID,
             language: language
         )
         guard !actions.isEmpty else { return nil }
         return .array(actions.map { ["label": .string($0.label), "link": .object($0.link.json)] })
+    }
+}
+
+extension InboxPage {
+    /// Returns the page in the clients' form; `cursor` is the place at which a stream continues after it.
+    func json(_ catalog: Catalog, cursor: InboxCursor?) -> [UInt8] {
+        var json = JSONBuffer(capacity: 256 + 1_024 * (items.count + pinned.count))
+        json.append(UInt8(ascii: "{"))
+        json.begin("data")
+        write(items, into: &json, catalog)
+        json.append("lastEventId", cursor?.text)
+        json.append("next", next?.text)
+        json.begin("pinned")
+        write(pinned, into: &json, catalog)
+        json.append("unreadCount", unread)
+        json.append(UInt8(ascii: "}"))
+        return json.array
+    }
+
+    private func write(_ items: [InboxItem], into json: inout JSONBuffer, _ catalog: Catalog) {
+        json.append(UInt8(ascii: "["))
+        for index in items.indices {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            items[index].write(into: &json, catalog, in: language)
+        }
+        json.append(UInt8(ascii: "]"))
     }
 }
 

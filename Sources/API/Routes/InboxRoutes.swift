@@ -14,14 +14,7 @@ enum InboxRoutes {
             uncounted: call.catalog.uncountedTypes,
             readsLanguage: call.catalog.hasActions
         )
-        let answer = HTTPResponse.object([
-            "data": .array(page.items.map { $0.json(call.catalog, in: page.language) }),
-            "pinned": .array(page.pinned.map { $0.json(call.catalog, in: page.language) }),
-            "unreadCount": .number(page.unread),
-            "next": .optional(page.next?.text),
-            "lastEventId": .optional(cursor(query, page)?.text),
-        ])
-        return answer.tagged(for: call.request)
+        return HTTPResponse.json(page.json(call.catalog, cursor: cursor(query, page))).tagged(for: call.request)
     }
 
     /// Returns the cursor at which a stream continues after this page.

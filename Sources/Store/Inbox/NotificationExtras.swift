@@ -56,14 +56,26 @@ package struct NotificationExtras: Hashable, Sendable {
         sentAt = try rows.timestamp(row, .index(column + 2))
         collapseKey = try rows.optionalText(row, .index(column + 4))
         guard let object = try rows.optionalObject(row, .index(column + 3)) else { return }
-        imageURL = Self.text(object[Key.imageURL])
-        expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
+        (imageURL, expiresAt) = Self.shown(object)
         topic = Self.text(object[Key.topic]).flatMap(Topic.init(validating:))
         isForEveryone = object[Key.everyone] == .bool(true)
         isNeverMailed = object[Key.noEmail] == .bool(true)
         trace = Self.text(object[Key.traceParent]).flatMap {
             TraceParent(validating: $0, state: Self.text(object[Key.traceState]))
         }
+    }
+
+    /// Reads the fields of the column `extras` that the inbox shows.
+    static func shown(
+        _ rows: Rows,
+        _ row: Int,
+        _ column: Column
+    ) throws(PostgresError) -> (imageURL: String?, expiresAt: Timestamp?) {
+        try rows.optionalObject(row, column).map(shown) ?? (nil, nil)
+    }
+
+    private static func shown(_ object: JSONObject) -> (imageURL: String?, expiresAt: Timestamp?) {
+        (text(object[Key.imageURL]), text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:)))
     }
 
     /// The fields without a separate column, as JSON text; `nil` if none is set.

@@ -45,6 +45,11 @@ extension Rows {
         return object
     }
 
+    /// Reads a JSON object as text; `nil` also for other JSON, which no Bellhop process writes.
+    func canonicalObject(_ row: Int, _ column: Column) throws(PostgresError) -> CanonicalObject? {
+        try withBytes(row, column) { CanonicalObject($0) } ?? nil
+    }
+
     /// Reads a row's position among the parameters, from 0.
     ///
     /// The database counts from 1.

@@ -18,9 +18,13 @@ package struct InboxItem: Sendable {
     package let venueID: String?
     /// The destination of a tap.
     package let link: DeepLink?
-    package let data: JSONObject
+    /// The event's data, which is only passed on.
+    package let data: CanonicalObject
     /// The fields that pushes carry as well.
-    package let extras: NotificationExtras
+    package let targetID: String?
+    package let metadata: CanonicalObject
+    package let imageURL: String?
+    package let expiresAt: Timestamp?
 
     package var id: NotificationID { place.id }
 
@@ -28,7 +32,7 @@ package struct InboxItem: Sendable {
     static let columns = """
         listed_at, id, type, title, body, urgency::bigint, created_at, read_at IS NOT NULL, seen_at IS NOT NULL,
         archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile,
-        link_scheme, data, target_id, metadata, said_at, extras, collapse_key
+        link_scheme, data, target_id, metadata, extras
         """
 
     /// Creates an item from a row; `nil` if no Bellhop process can have written the row.
@@ -49,8 +53,10 @@ package struct InboxItem: Sendable {
         snoozedUntil = try rows.timestamp(row, 10)
         venueID = try rows.optionalText(row, 11)
         link = try DeepLink(rows, row, at: 12)
-        data = try rows.optionalObject(row, 15) ?? JSONObject()
-        extras = try NotificationExtras(rows, row, at: 16)
+        data = try rows.canonicalObject(row, 15) ?? .empty
+        targetID = try rows.optionalText(row, 16)
+        metadata = try rows.canonicalObject(row, 17) ?? .empty
+        (imageURL, expiresAt) = try NotificationExtras.shown(rows, row, 18)
     }
 }
 

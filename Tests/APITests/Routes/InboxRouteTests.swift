@@ -30,10 +30,34 @@ struct InboxRouteTests {
             #expect(full["venueId"] == "42" && full["venue_id"] == "42")
             #expect(full["imageUrl"] == "https://example.com/a.png" && full["expiresAt"] == "2099-01-02T03:04:05.000Z")
             #expect(bare["metadata"] == [:])
+            try await expectCanonical(api)
             for name in ["targetId", "venueId", "venue_id", "imageUrl", "expiresAt"] {
                 #expect(bare[name] == .some(.null), "\(name)")
             }
         }
+    }
+
+    @Test("data that another program has stored is sent in canonical form, or is empty if it is not an object")
+    func foreignData() async throws {
+        try await APIFixture.with { api in
+            try await api.notify(1)
+            for (stored, sent) in [(#" {"b": 1, "a": "\u00e5"}"#, #"{"a":"å","b":1}"#), ("[1]", "{}"), ("{", "{}")] {
+                _ = try await api.servers.owner.run(
+                    "UPDATE inbox SET data = $1, metadata = $1, extras = $1",
+                    [.text(stored)]
+                )
+                let answer = try await api.call("GET", "/api/notifications")
+                #expect(answer.text.contains("\"data\":\(sent),") && answer.text.contains("\"metadata\":\(sent),"))
+                try await expectCanonical(api)
+            }
+        }
+    }
+
+    /// Expects the members of the list in their canonical order.
+    private func expectCanonical(_ api: APIFixture) async throws {
+        let answer = try await api.call("GET", "/api/notifications")
+        let written = JSONWriter.canonicalBytes(of: try #require(answer.json))
+        #expect(answer.text == String(decoding: written, as: UTF8.self))
     }
 
     @Test("a tag filters the list by its types, also next to types and unread, and an unknown tag is rejected")
@@ -87,6 +111,7 @@ struct InboxRouteTests {
                 let expected: JSONValue = [["label": .string(label), "link": ["web": "/a", "mobile": "/b"]]]
                 #expect(page["data"]?.array?.map { $0["actions"] } == [expected, nil])
                 #expect(page["pinned"]?.array?.map { $0["actions"] } == [expected])
+                try await expectCanonical(api)
                 let other = try await api.call("GET", "/api/notifications?unread=true&types=qr_payment")
                 #expect(other["data"]?.array?.map { $0["actions"] } == [expected])
             }
