@@ -47,7 +47,8 @@ struct InboxRouteTests {
                     [.text(stored)]
                 )
                 let answer = try await api.call("GET", "/api/notifications")
-                #expect(answer.text.contains("\"data\":\(sent),") && answer.text.contains("\"metadata\":\(sent),"))
+                let (data, metadata) = ("\"data\":\(sent),", "\"metadata\":\(sent),")
+                #expect(answer.text.contains(data) && answer.text.contains(metadata))
                 try await expectCanonical(api)
             }
         }
