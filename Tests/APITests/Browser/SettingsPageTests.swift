@@ -80,9 +80,13 @@ extension BrowserTests {
                 _ = try await stage.api.call("PATCH", "/api/preferences", phone)
                 try await stage.click("[name=type-promotional]")
                 try await stage.until("!$('[name=type-qr_payment]').checked && $('[name=quietHours]').checked")
-                let kept = try await stage.api.call("GET", "/api/preferences")
-                #expect(kept["eventToggles"]?["promotional"] == true && kept["eventToggles"]?["qr_payment"] == false)
-                #expect(kept["quietHours"]?["enabled"] == true)
+                // The page may show the phone's change before its own is stored.
+                try await eventually("the server has both changes") {
+                    let kept = try await stage.api.call("GET", "/api/preferences")
+                    let toggles = kept["eventToggles"]
+                    let isPhones = toggles?["qr_payment"] == false && kept["quietHours"]?["enabled"] == true
+                    return isPhones && toggles?["promotional"] == true
+                }
                 // The page reads them again when the user returns.
                 _ = try await stage.api.call("PATCH", "/api/preferences", #"{"enabled":false}"#)
                 try await stage.ask("document.dispatchEvent(new Event('visibilitychange'))")
