@@ -17,6 +17,7 @@ struct HelpGoldenTests {
         let verbs = [
             ("dead-letters", DeadLetterVerb.allCases.map(\.rawValue)), ("fanouts", FanoutVerb.allCases.map(\.rawValue)),
             ("retries", RetryVerb.allCases.map(\.rawValue)),
+            ("providers", ProviderVerb.allCases.map(\.rawValue)),
             ("hold", HoldVerb.allCases.map(\.rawValue)),
         ]
         for (command, verbs) in verbs {

@@ -81,7 +81,7 @@ extension DeadLetterQueueSession {
                 .badInput,
                 attempted: "show \(filter.ids[0])",
                 cameBack: "several items begin like this, such as \(found[0].deadID) and \(found[1].deadID)",
-                whatToDo: "say more"
+                whatToDo: "give more characters"
             )
         }
         let shown = found.first { $0.deadID == filter.ids[0] } ?? item

@@ -64,6 +64,9 @@ extension ReplayAnswer {
             lines.append("  settled  \(HumanText.sparkline(course.settled))")
             lines.append("  failed   \(HumanText.sparkline(course.failed))")
         }
+        if replay.finishedAt == nil, let rate = replay.pace.rate {
+            lines.append("It sends at most \(rate.of("item")) per second.")
+        }
         if replay.finishedAt == nil, let begin = replay.pace.notBefore, begin > now {
             lines.append("It sends from \(HumanText.instant(begin)) on.")
         }

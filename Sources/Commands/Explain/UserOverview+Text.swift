@@ -19,9 +19,10 @@ extension UserOverview {
         }
         user.writeSettings(into: &text)
         writeHolds(into: &text)
+        writeKept(into: &text)
         writeNotifications(into: &text)
         writeDeadLetters(into: &text)
-        if !notifications.isEmpty {
+        if !notifications.isEmpty || !kept.isEmpty {
             text.add("", "")
             text.add("", "One in detail: bellhop explain --app \(key.app) --user \(key.user) --event EVENT")
         }
@@ -34,6 +35,14 @@ extension UserOverview {
         for hold in holds {
             let since = HumanText.ago(hold.placedAt, user.now)
             text.item("\(hold.scope.words): \(hold.because) (\(hold.operator), \(since))")
+        }
+    }
+
+    private func writeKept(into text: inout WrappedText) {
+        guard !kept.isEmpty else { return }
+        text.section("Events for the user that are stored for later, the next one first")
+        for event in kept {
+            text.item("\(event.dueAt.toTheSecond)  \(event.type ?? "unknown type"), event \(event.event)")
         }
     }
 
@@ -58,7 +67,7 @@ extension UserOverview {
             let event = letter.cause.eventID.map { ", event \($0)" } ?? ""
             text.item(
                 "\(letter.lastFailedAt.toTheSecond)  \(letter.cause.reason)\(event), \(letter.state.rawValue): "
-                    + "\(letter.cause.error) (bellhop dead-letters show \(letter.deadID.prefix(16)))"
+                    + "\(letter.cause.error) (bellhop dead-letters show \(letter.deadID))"
             )
         }
     }

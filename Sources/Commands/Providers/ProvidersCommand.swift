@@ -3,16 +3,78 @@ import CLI
 import Operations
 import ServiceRuntime
 
-/// The command `bellhop providers [--json]`.
+/// The verbs of `bellhop providers`.
+enum ProviderVerb: String, CommandVerb, Sendable {
+    case list
+    case probe
+
+    /// The usage on the command line.
+    var usage: String {
+        switch self {
+        case .list: "[list] [--json]"
+        case .probe: "probe --app A --provider P [--by NAME] [--because TEXT] [--json]"
+        }
+    }
+
+    /// The options that the verb accepts.
+    var options: Set<String> {
+        switch self {
+        case .list: ["json"]
+        case .probe: ["app", "provider", "by", "because", "json"]
+        }
+    }
+
+    private var purpose: String {
+        switch self {
+        case .list: "Lists every app at every provider: rates, durations, latest answers, holds."
+        case .probe:
+            "Makes the next probe of an open breaker due now: one delivery is sent; if accepted, the others follow."
+        }
+    }
+
+    private var example: String {
+        switch self {
+        case .list: "list"
+        case .probe: "probe --app drop --provider fcm --because \"the key is replaced\""
+        }
+    }
+
+    /// The complete text of `--help` for the verb.
+    var help: String { ProvidersCommand.help(verb: usage, purpose, options: options, example: example) }
+}
+
+/// The command `bellhop providers`, which shows the providers of each app and tests an open breaker.
 enum ProvidersCommand: Command {
     static let name = "providers"
-    static let summary = "Shows every app at every provider: rates, durations, latest answers, holds."
-    static let synopsis = ["providers [--json]"]
-    static let options = [Option.json]
+    static let summary = "Shows every app at every provider, and probes a provider behind an open breaker."
+    static let synopsis = ProviderVerb.allCases.map { "providers \($0.usage)" }
+    static let options = [
+        Option.taking("app", "A", "probe: of this app"),
+        .taking("provider", "P", "probe: this provider: \(CheckedProvider.list)"),
+        .taking("by", "NAME", "operator name for the audit (default: system user)"),
+        .taking("because", "TEXT", "reason for the audit; prompted for on a terminal"),
+        .json,
+    ]
+
+    static func help(for words: [String]) -> String {
+        words.lazy.compactMap(ProviderVerb.init(rawValue:)).first?.help ?? help
+    }
 
     static func run(_ call: Call) async throws -> ExitCode {
-        try call.words.expectNoOperands()
-        let board = try await call.withOperations(name) { try await ProviderBoard($0) }
+        let verb = try call.words.verb(usually: ProviderVerb.list)
+        guard call.words.operands.count <= 1 else { throw call.words.misuse("\(verb.rawValue) takes no operand") }
+        return try await call.withOperations("\(name) \(verb.rawValue)") { context in
+            switch verb {
+            case .list: return list(call, try await ProviderBoard(context))
+            case .probe:
+                let probe = try await ProviderProbe(call.fields, by: try call.actingOperator(), in: context)
+                call.answer(probe.json, lines: [probe.words])
+                return .done
+            }
+        }
+    }
+
+    private static func list(_ call: Call, _ board: ProviderBoard) -> ExitCode {
         let table = TextTable(
             columns,
             texts: [0, 1, 2, 7, 8],
@@ -20,9 +82,18 @@ enum ProvidersCommand: Command {
         )
         call.answer(
             board.json,
-            lines: board.rows.isEmpty ? ["No worker has reported an outlet yet."] : table.lines() + ["", legend]
+            lines: board.rows.isEmpty
+                ? ["No worker has reported an outlet yet."] : table.lines() + blocked(board) + ["", legend]
         )
         return board.rows.isEmpty ? .answerIsNo : .done
+    }
+
+    /// The deliveries behind open breakers, which are not retries.
+    private static func blocked(_ board: ProviderBoard) -> [String] {
+        let lines = board.rows.compactMap(\.blocked).map {
+            "\($0.app)/\($0.provider): \($0.words); \($0.command) tries now."
+        }
+        return lines.isEmpty ? [] : [""] + lines
     }
 
     private static let columns = [

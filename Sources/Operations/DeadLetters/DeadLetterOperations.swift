@@ -38,7 +38,7 @@ package struct DeadLetterOperations: Sendable {
         let found = try await store.fingerprints(beginningWith: text, atMost: 2)
         guard found.count > 1, !found.contains(text) else { return found.first ?? text }
         let message = "several groups begin like this, such as \(found[0]) and \(found[1])"
-        throw input.error(.refused, message, advice: "say more", about: text)
+        throw input.error(.refused, message, advice: "give more characters", about: text)
     }
 
     /// Returns the id with this prefix, which must be unique.
@@ -51,7 +51,7 @@ package struct DeadLetterOperations: Sendable {
         }
         guard ids.count == 1 else {
             let message = "several items begin like this, such as \(ids[0]) and \(ids[1])"
-            throw input.error(.refused, message, advice: "say more", about: text)
+            throw input.error(.refused, message, advice: "give more characters", about: text)
         }
         return only
     }

@@ -20,16 +20,20 @@ package struct FilterNames: Sendable {
         filter["fingerprint"]?.string.flatMap { groups[$0]?.text }
     }
 
-    /// Returns the action that a filter reverts, such as `discard of reason malformed-json`; `nil` if it reverts none.
+    /// Returns the action that a filter reverts or completes, such as `discard of reason malformed-json`; `nil` if it has none.
     package func reverted(by filter: JSONObject) -> String? {
         guard let entry = Self.act(filter).flatMap({ acts[$0] }) else { return nil }
         return "\(entry.act) of \(words(of: entry.filter))"
     }
 
     /// Returns a filter as `app drop, reason malformed-json`.
-    package func words(of filter: JSONObject, none: String = "all open items") -> String {
+    ///
+    /// The filter of an act that follows another one has that act's number: an undo reverts it, and the end of a
+    /// discard states its result.
+    package func words(of filter: JSONObject, none: String = "all open items", isResult: Bool = false) -> String {
         if let act = Self.act(filter) {
-            return "undoes act \(act)" + (reverted(by: filter).map { ": \($0)" } ?? "")
+            return (isResult ? "result of act \(act)" : "undoes act \(act)")
+                + (reverted(by: filter).map { ": \($0)" } ?? "")
         }
         let words = filter.members.filter { $0.key != "itemCount" }.map { member in
             switch member.key {
@@ -65,6 +69,11 @@ extension DeadLetterGroupName {
     }
 }
 
+extension AuditEntry {
+    /// Whether it states the result of an earlier act.
+    fileprivate var isResult: Bool { act == "hold-discarded" }
+}
+
 /// The operators' acts, the most recent first.
 package struct AuditLog: Sendable {
     package let entries: [AuditEntry]
@@ -78,7 +87,11 @@ package struct AuditLog: Sendable {
     /// Returns the selection of an entry in words.
     package func selection(of entry: AuditEntry) -> String {
         // The file determines which items are imported.
-        names.words(of: entry.filter, none: entry.act == "import" ? "-" : "all open items")
+        names.words(
+            of: entry.filter,
+            none: entry.act == "import" ? "-" : "all open items",
+            isResult: entry.isResult
+        )
     }
 
     /// The answer of `audit`.
@@ -91,7 +104,8 @@ package struct AuditLog: Sendable {
                         .members(
                             entry.members + [
                                 ("group", .optional(names.group(of: entry.filter))),
-                                ("undoes", .optional(names.reverted(by: entry.filter))),
+                                ("undoes", .optional(entry.isResult ? nil : names.reverted(by: entry.filter))),
+                                ("resultOf", .optional(entry.isResult ? names.reverted(by: entry.filter) : nil)),
                             ]
                         )
                     }

@@ -11,6 +11,8 @@ package struct UserOverview: Sendable {
     package let user: Explanation
     /// The latest notifications, the newest first.
     package let notifications: [Explanation]
+    /// The events for the user that are stored for later, the next one first.
+    package let kept: [KeptEvent]
     /// The latest dead letters that name the user, in any state.
     package let deadLetters: [DeadLetterSummary]
 
@@ -20,15 +22,16 @@ package struct UserOverview: Sendable {
     /// Whether nothing is stored about the user.
     package var isUnknown: Bool {
         let settings = user.story.settings
-        return notifications.isEmpty && deadLetters.isEmpty && user.story.erasure == nil && user.story.devices.isEmpty
+        return notifications.isEmpty && kept.isEmpty && deadLetters.isEmpty && user.story.erasure == nil
+            && user.story.devices.isEmpty
             && settings.changedAt == nil && settings.preferencesChangedAt == nil
     }
 
     /// The answer if nothing is stored about the user.
     package var unknown: String {
         let key = user.story.key.recipient
-        return "Bellhop has stored nothing about user \(key.user) of \(key.app): no settings, device, notification or "
-            + "dead letter."
+        return "Bellhop has stored nothing about user \(key.user) of \(key.app): no settings, device, notification, "
+            + "event for later or dead letter."
     }
 
     /// The active holds that may stop the user's deliveries.
@@ -53,6 +56,7 @@ package struct UserOverview: Sendable {
             ("erasure", user.story.erasure.map(Explanation.json) ?? .null),
             ("holds", .array(holds.map(Self.json))),
             ("notifications", .array(notifications.map { Self.json($0, isMasked: isMasked) })),
+            ("kept", .array(kept.map(Self.json))),
             ("deadLetters", .array(deadLetters.map(Explanation.json))),
         ])
     }
@@ -68,6 +72,13 @@ package struct UserOverview: Sendable {
             ("recordedAt", .optional(record?.notification.createdAt.description)),
             ("readAt", .optional(record?.readAt?.description)),
             ("deliveries", .array(explanation.story.lines.map(explanation.json))),
+        ])
+    }
+
+    private static func json(_ kept: KeptEvent) -> JSONValue {
+        .members([
+            ("eventId", .string(kept.event)), ("eventType", .optional(kept.type)),
+            ("dueAt", .string(kept.dueAt.description)),
         ])
     }
 
@@ -108,6 +119,7 @@ extension ExplainOperations {
                 // No notification has this id, so that the story contains the user's data only.
                 user: try await explained(NotificationID(bits: 0)),
                 notifications: notifications,
+                kept: try await store.kept(for: user, atMost: UserOverview.most),
                 deadLetters: try await DeadLetterAdmin(pool: pool).page(filter, atMost: UserOverview.most).items
             )
         }

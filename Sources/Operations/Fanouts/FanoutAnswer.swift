@@ -12,6 +12,8 @@ package struct FanoutAnswer: Sendable {
     package let isHeld: Bool?
     /// The counted outcomes of its deliveries, or `nil` for a list entry.
     package let results: FanoutResults?
+    /// The number of the hold on its whole type, as a stop places it; `nil` for a list entry or without such a hold.
+    package let typeHold: Int64?
     /// The present size of everyone, or `nil` for a list entry or a topic.
     package let everyone: EveryoneCount?
 
@@ -23,6 +25,7 @@ package struct FanoutAnswer: Sendable {
         obstacles = nil
         results = nil
         everyone = nil
+        typeHold = nil
     }
 
     init(
@@ -38,6 +41,7 @@ package struct FanoutAnswer: Sendable {
         self.everyone = everyone
         obstacles = progress.obstacles(detail, surroundings)
         isHeld = surroundings.holds.contains { $0.waiting > 0 }
+        typeHold = surroundings.holds.first { $0.hold.scope.isType(of: progress.record) }?.hold.number
     }
 
     private var record: FanoutRecord { progress.record }
@@ -89,6 +93,7 @@ package struct FanoutAnswer: Sendable {
         return [
             ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)),
             ("acts", .array(acts)), ("results", results.json),
+            ("typeHold", typeHold.map { .int($0) } ?? .null),
             ("everyoneNow", everyone?.json ?? .null), ("everyoneWords", .optional(everyone?.text)),
         ]
     }

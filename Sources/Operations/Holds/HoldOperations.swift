@@ -100,6 +100,17 @@ package struct HoldOperations: Sendable {
 
     // MARK: - Discarding
 
+    /// Returns the events with the most deliveries behind a hold.
+    package func events(_ fields: OperationFields) async throws -> JSONValue {
+        let hold = try await hold(fields, for: "discard")
+        let events = try await store.eventCounts(of: hold.scope).map { one in
+            JSONValue.members([
+                ("event", .string(one.event)), ("type", .string(one.type)), ("waiting", .int(one.deliveries)),
+            ])
+        }
+        return .members([("hold", .int(hold.number)), ("events", .array(events))])
+    }
+
     /// Counts the deliveries behind a hold that a discard would affect.
     package func previewDiscard(_ fields: OperationFields, asOf: Timestamp?) async throws -> HoldDiscard {
         let hold = try await hold(fields, for: "discard")

@@ -11,6 +11,11 @@ extension Operation {
             }
         ),
         Operation(
+            name: "hold-events",
+            items: 1...1,
+            work: .reading { fields, context in try await HoldOperations(context).events(fields) }
+        ),
+        Operation(
             name: "hold-add",
             fields: ["app", "type", "provider"],
             work: .act { fields, consent, context in

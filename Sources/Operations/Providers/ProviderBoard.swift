@@ -24,6 +24,8 @@ package struct ProviderBoard: Sendable {
         fileprivate var spans: [Int] = []
         /// The reason of the open breaker.
         package fileprivate(set) var breaker: String?
+        /// The deliveries behind the open breaker; `nil` if none is open.
+        package fileprivate(set) var blocked: BlockedDeliveries?
         /// The numbers of the holds.
         package fileprivate(set) var holds: [Int64] = []
         package fileprivate(set) var retries: WaitingRetries?
@@ -40,9 +42,12 @@ package struct ProviderBoard: Sendable {
     package init(_ context: OperationsContext) async throws {
         time = SystemTime().timestamp
         let processes = try await HeartbeatStore(pool: context.pool).all()
+        let breakers = try await OpenBreaker.all(on: context.pool)
+        // Without a breaker the backlogs are not counted.
+        let backlogs = breakers.isEmpty ? [] : try await WaitingBacklog.all(on: context.pool)
         rows = Self.rows(
             processes,
-            try await OpenBreaker.all(on: context.pool),
+            BlockedDeliveries.all(breakers, backlogs, asOf: time),
             try await HoldAdmin(pool: context.pool).all(),
             try await RetryAdmin(pool: context.pool).waiting(atMost: RetryStore.mostInOverview),
             at: time
@@ -60,7 +65,7 @@ package struct ProviderBoard: Sendable {
 
     static func rows(
         _ processes: [LiveProcess],
-        _ breakers: [OpenBreaker],
+        _ blocked: [BlockedDeliveries],
         _ holds: [OperatorHold],
         _ retries: [WaitingRetries],
         at now: Timestamp
@@ -76,9 +81,9 @@ package struct ProviderBoard: Sendable {
             change(outage.app, outage.provider) { $0.state = .failing }
         }
         for waiting in retries { change(waiting.app, waiting.provider) { $0.retries = waiting } }
-        for breaker in breakers {
-            change(breaker.key.app.text, breaker.key.provider) { row in
-                row.breaker = breaker.reason
+        for blocked in blocked {
+            change(blocked.app, blocked.provider) { row in
+                (row.breaker, row.blocked) = (blocked.reason, blocked)
                 row.state = .breakerOpen
             }
         }
@@ -122,7 +127,10 @@ extension ProviderBoard.Row {
             ("lastAcceptedAt", .optional(acceptedAt?.description)),
             ("lastRejectedAt", .optional(rejectedAt?.description)), ("lastRejection", .optional(word)),
             ("medianMilliseconds", Self.rounded(median)), ("p95Milliseconds", Self.rounded(slow)),
-            ("breaker", .optional(breaker)), ("holds", .array(holds.map { JSONValue.int($0) })),
+            ("breaker", .optional(breaker)), ("nextProbeAt", .optional(blocked?.nextProbe.description)),
+            ("behindBreaker", .int(blocked?.waiting ?? 0)),
+            ("behindBreakerIsCapped", .bool(blocked?.isCapped ?? false)),
+            ("holds", .array(holds.map { JSONValue.int($0) })),
             ("retriesWaiting", .int(retries?.count ?? 0)),
             ("retriesWaitingIsCapped", .bool(retries?.isCapped ?? false)),
             ("lastRetryAt", .optional(retries?.lastDue.description)),

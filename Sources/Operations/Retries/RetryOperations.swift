@@ -8,8 +8,10 @@ package import Store
 package struct RetryOperations: Sendable {
     private let store: RetryAdmin
     private let processes: HeartbeatStore
+    private let context: OperationsContext
 
     package init(_ context: OperationsContext) {
+        self.context = context
         processes = HeartbeatStore(pool: context.pool)
         store = RetryAdmin(pool: context.pool)
     }
@@ -24,35 +26,40 @@ package struct RetryOperations: Sendable {
     }
 
     /// Counts the retries that would be brought forward.
+    ///
+    /// It is refused if the provider fails now: each delivery would lose an attempt.
     package func preview(_ fields: OperationFields) async throws -> RetryPreview {
         let app: AppID = try fields.required("app")
-        let providers = CheckedProvider.allCases.map(\.rawValue)
-        let provider = try fields.required("provider", "one of \(providers.joined(separator: ", "))") { name in
-            providers.contains(name) ? name : nil
-        }
+        let provider = try fields.provider()
         let retries = try await list(app: app.text)
-        return RetryPreview(
+        let preview = RetryPreview(
             app: app,
             provider: provider,
             waiting: retries.waiting.first { $0.provider == provider },
-            limited: retries.limited.first { $0.provider == provider }
+            limited: retries.limited.first { $0.provider == provider },
+            blocked: try await BlockedDeliveries.behind(app, provider, in: context)
+        )
+        if preview.waiting != nil { try await expectNoOutage(of: app, provider) }
+        return preview
+    }
+
+    private func expectNoOutage(of app: AppID, _ provider: String) async throws {
+        let outages = ProviderOutage.combined(of: try await processes.all(), at: SystemTime().timestamp)
+        guard let outage = outages.first(where: { $0.app == app.text && $0.provider == provider }) else { return }
+        throw OperationError(
+            .notPossible,
+            attempted: "bring-forward --app \(app) --provider \(provider)",
+            "the provider accepts nothing at present (\(outage.word)), and each retry would lose an attempt",
+            advice: "wait until bellhop status no longer reports it; a scheduler then brings the retries forward"
         )
     }
 
-    /// Brings the retries of an outlet forward, unless its provider fails now: each delivery would lose an attempt.
+    /// Brings the retries of an outlet forward, unless its provider has begun to fail since the preview.
     package func bringForward(
         _ preview: RetryPreview,
         by operator: ActingOperator
     ) async throws -> RetriesBroughtForward {
-        let outages = ProviderOutage.combined(of: try await processes.all(), at: SystemTime().timestamp)
-        if let outage = outages.first(where: { $0.app == preview.app.text && $0.provider == preview.provider }) {
-            throw OperationError(
-                .notPossible,
-                attempted: "bring-forward --app \(preview.app) --provider \(preview.provider)",
-                "the provider accepts nothing at present (\(outage.word)), and each retry would lose an attempt",
-                advice: "wait until bellhop status no longer reports it; a scheduler then brings the retries forward"
-            )
-        }
+        try await expectNoOutage(of: preview.app, preview.provider)
         let moved = try await store.bringForward(
             preview.app,
             preview.provider,
@@ -72,6 +79,8 @@ package struct RetryPreview: Sendable {
     package let waiting: WaitingRetries?
     /// The deliveries that stay, because the provider limits the rate; `nil` if there is none.
     package let limited: WaitingRetries?
+    /// The deliveries behind an open breaker, which the act does not affect; `nil` if none is open.
+    package let blocked: BlockedDeliveries?
 
     /// The question before the act.
     package var question: ActQuestion {
@@ -79,7 +88,7 @@ package struct RetryPreview: Sendable {
         let atLeast = waiting?.isCapped == true ? "at least " : ""
         let retries = atLeast + count.of("retry", "retries")
         let object = "\(retries) of \(app) through \(provider) now, 200 users per second"
-        return ActQuestion(count: count, .sends, object, lines: limited.map { [$0.limitWords] } ?? [])
+        return ActQuestion(count: count, .sends, object, lines: others)
     }
 
     /// Whether the count need not be confirmed.
@@ -91,9 +100,12 @@ package struct RetryPreview: Sendable {
     }
 
     package var nothing: String {
-        "No delivery of \(app) through \(provider) waits for another attempt after an outage."
-            + (limited.map { " " + $0.limitWords } ?? "")
+        let none = "No delivery of \(app) through \(provider) waits for another attempt after an outage."
+        return ([none] + others).joined(separator: " ")
     }
+
+    /// The deliveries that the act does not affect.
+    private var others: [String] { [limited?.limitWords, blocked?.retryWords].compactMap { $0 } }
 }
 
 /// The result of the act.

@@ -60,7 +60,7 @@ extension Status {
             ("plannedEvents", store.map(Self.planned) ?? .null),
             ("fanouts", store.map { Self.fanouts($0.fanouts) } ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
-            ("breakers", store.map { .array($0.breakers.map(Self.breaker)) } ?? .null),
+            ("breakers", store.map { store in .array(store.breakers.map { breaker($0, in: store) }) } ?? .null),
             ("failingProviders", store.map { _ in troublesJSON } ?? .null),
             ("retriesByProvider", store.map { .array($0.retries.map(\.json)) } ?? .null),
             ("catalogs", .optional(catalogs)), ("processes", store.map { _ in processesJSON } ?? .null),
@@ -159,13 +159,16 @@ extension Status {
         ])
     }
 
-    private static func breaker(_ breaker: OpenBreaker) -> JSONValue {
-        .members([
+    private func breaker(_ breaker: OpenBreaker, in store: StoreStatus) -> JSONValue {
+        let now = Timestamp(clamping: time.microseconds)
+        let blocked = BlockedDeliveries(breaker, store.backlogs, asOf: now)
+        return .members([
             ("app", .string(breaker.key.app.text)), ("provider", .string(breaker.key.provider)),
             ("platform", .optional(breaker.key.platform?.rawValue)), ("reason", .string(breaker.reason)),
             ("openSince", .instant(breaker.openedAt)),
             ("nextProbeInSeconds", .int(Int(breaker.probeIn.components.seconds))),
-            ("refusedProbes", .int(breaker.failures)),
+            ("nextProbeAt", .string(blocked.nextProbe.description)), ("refusedProbes", .int(breaker.failures)),
+            ("waiting", .int(blocked.waiting)), ("waitingIsCapped", .bool(blocked.isCapped)),
         ])
     }
 

@@ -11,10 +11,11 @@ extension Status {
     ///
     /// Within a severity, causes come before their effects.
     package var problemList: [StatusProblem] {
-        let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + fullQueues + refusals
+        let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + fullQueues
         let degraded = shellProblems + processProblems + almostFullQueues + delays
         let all =
-            broken.asProblems(.broken) + (failures + recoveries).asProblems(.degraded, page: "providers")
+            broken.asProblems(.broken) + refusals.asProblems(.broken, page: "providers")
+            + (failures + recoveries).asProblems(.degraded, page: "providers")
             + degraded.asProblems(.degraded) + unfinished
             + brakes.asProblems(.onPurpose, page: "holds") + pausedFanouts
         return StatusProblem.Severity.allCases.flatMap { severity in all.filter { $0.severity == severity } }
@@ -160,12 +161,14 @@ extension Status {
     ///
     /// Deliveries wait behind each of them until the cause is corrected.
     private var refusals: [String] {
-        (database.value?.store?.breakers ?? []).map { breaker in
+        guard let store = database.value?.store else { return [] }
+        return store.breakers.map { breaker in
             let platform = breaker.key.platform.map { " (\($0.rawValue))" } ?? ""
             let whose = "\(breaker.key.provider) refuses \(breaker.key.app.text)\(platform)"
             let since = (time - Instant(microseconds: breaker.openedAt)).roughly
-            let what = CheckedProvider(rawValue: breaker.key.provider) == .email ? "mails" : "pushes"
-            return "\(whose) for \(since), \(breaker.reason): its \(what) wait; see docs/providers.md"
+            let blocked = BlockedDeliveries(breaker, store.backlogs, asOf: Timestamp(clamping: time.microseconds))
+            return "\(whose) for \(since), \(breaker.reason): \(blocked.words); see docs/providers.md, "
+                + "and \(blocked.command) tries now"
         }
     }
 

@@ -217,12 +217,7 @@ extension Status {
         let count = (retries.isCapped ? "at least " : "") + retries.count.grouped
         let verb = retries.count == 1 ? "waits for its next attempt" : "wait for their next attempt"
         let last = retries.isCapped ? "the last after" : "the last until"
-        return "\(count) that failed \(verb), \(last) \(clock(retries.lastDue))"
-    }
-
-    /// Returns `03:25:41 UTC`.
-    private static func clock(_ instant: Timestamp) -> String {
-        String(instant.description.dropFirst(11).prefix(8)) + " UTC"
+        return "\(count) that failed \(verb), \(last) \(HumanText.clock(retries.lastDue))"
     }
 
     /// Returns the deliveries per second that all workers pull from a backlog, or `nil` if no process reports.

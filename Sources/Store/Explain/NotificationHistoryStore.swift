@@ -5,7 +5,7 @@ package import Postgres
 ///
 /// It changes nothing.
 package struct NotificationHistoryStore: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// - Parameter pool: A pool with the rights of an admin or a worker.
     package init(pool: PostgresPool) {

@@ -36,6 +36,16 @@ package struct DiscardResult: Sendable, Equatable {
     package let isHeld: Bool
 }
 
+/// An event with deliveries behind a hold.
+package struct HeldEvent: Sendable, Equatable {
+    package let event: String
+    package let type: String
+    package let deliveries: Int
+
+    /// The limit of a list.
+    package static let most = 20
+}
+
 extension HoldAdmin {
     /// The reason in the ledger of discarded deliveries.
     package static let discarded = "discarded"
@@ -64,19 +74,45 @@ extension HoldAdmin {
     /// In each backlog at most ``WaitingBacklog/most`` deliveries are read.
     package func events(of scope: HoldScope) async throws(PostgresError) -> [EventID] {
         let names = try await names(of: scope)
-        let sql = """
-            SELECT DISTINCT i.event_id
-            FROM unnest($1::text[]) AS n (outlet)
-            CROSS JOIN LATERAL (
-                SELECT person, id FROM ledger WHERE outlet = n.outlet AND state = 'w' LIMIT \(WaitingBacklog.most)
-            ) AS d
-            CROSS JOIN LATERAL (SELECT type, event_id FROM inbox WHERE person = d.person AND id = d.id OFFSET 0) AS i
-            WHERE i.type = coalesce($2::text, i.type)
-            """
+        let sql = "SELECT DISTINCT i.event_id \(Self.heldEvents)"
         let parameters: [Parameter] = [.textArray(names), Self.orNull(scope.type?.text)]
         let rows = try await pool.run(Statement(sql, effect: .reads), parameters)
         return try rows.compactMap { (rows, row) throws(PostgresError) in EventID(validating: try rows.text(row, 0)) }
     }
+
+    /// Returns the events with the most held deliveries and their numbers, at most ``HeldEvent/most``.
+    ///
+    /// In each backlog at most ``WaitingBacklog/most`` deliveries are read, so that the numbers are lower limits above
+    /// that.
+    package func eventCounts(of scope: HoldScope) async throws(PostgresError) -> [HeldEvent] {
+        let parameters: [Parameter] = [.textArray(try await names(of: scope)), Self.orNull(scope.type?.text)]
+        return try await pool.run(Self.eventCounts, parameters).map { (rows, row) throws(PostgresError) in
+            HeldEvent(
+                event: try rows.text(row, 0),
+                type: try rows.text(row, 1),
+                deliveries: try rows.number(row, 2)
+            )
+        }
+    }
+
+    private static let eventCounts = Statement(
+        """
+        SELECT i.event_id, min(i.type), count(*)
+        \(heldEvents)
+        GROUP BY i.event_id ORDER BY count(*) DESC, i.event_id LIMIT \(HeldEvent.most)
+        """,
+        effect: .reads
+    )
+
+    /// The notifications of the deliveries in backlogs, of one type or of all.
+    private static let heldEvents = """
+        FROM unnest($1::text[]) AS n (outlet)
+        CROSS JOIN LATERAL (
+            SELECT person, id FROM ledger WHERE outlet = n.outlet AND state = 'w' LIMIT \(WaitingBacklog.most)
+        ) AS d
+        CROSS JOIN LATERAL (SELECT type, event_id FROM inbox WHERE person = d.person AND id = d.id OFFSET 0) AS i
+        WHERE i.type = coalesce($2::text, i.type)
+        """
 
     /// Discards held deliveries while the hold is in effect, at most as many as agreed or `most`, and with an event also
     /// its deferred deliveries.

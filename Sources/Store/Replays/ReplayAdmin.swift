@@ -213,7 +213,7 @@ package struct ReplayAdmin: Sendable {
             RETURNING id, filter
         )
         INSERT INTO audit (operator, act, filter, items, because, replay_id)
-        SELECT $2::text, 'rate', filter,
+        SELECT $2::text, 'rate', filter || jsonb_build_object('rate', $4::bigint),
                (SELECT count(*) FROM replay_items i WHERE i.replay_id = changed.id AND i.state = 'waiting'), $3::text, id
         FROM changed
         RETURNING number

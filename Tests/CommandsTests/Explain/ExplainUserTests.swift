@@ -75,6 +75,53 @@ struct ExplainUserTests {
         }
     }
 
+    @Test("the command of each dead letter names one item, although both ids begin alike")
+    func similarIDs() async throws {
+        try await ServerFixture.withSchema { servers in
+            let ids = ["1", "2"].map { "6b918a30a101bbb36b918a30a101bbb3-\($0)" }
+            let letters = ids.map { DeadLetterSamples.rejected($0, reason: "invalid-field", user: "ada") }
+            _ = try await DeadLetterStore(pool: servers.pool).file(letters)
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let flat = await prompt.run(Self.user).output.split(whereSeparator: \.isWhitespace).joined(
+                    separator: " "
+                )
+                for id in ids {
+                    #expect(flat.contains("(bellhop dead-letters show \(id))"), "\(flat)")
+                    let shown = await prompt.run("dead-letters", "show", id)
+                    #expect(shown.code == .done, "\(shown.complaints)")
+                }
+                let short = await prompt.run("dead-letters", "show", "6b918a30a101bbb3")
+                #expect(short.complaints.contains("give more characters"), "\(short.complaints)")
+            }
+        }
+    }
+
+    @Test("events for the user that are stored for later are listed, the next one first, and no others")
+    func kept() async throws {
+        try await ServerFixture.withSchema { servers in
+            let sql = """
+                INSERT INTO events (app, id, content, planned_at, cancelled_at, expanded_at)
+                SELECT 'drop', id, jsonb_build_object('eventType', 'system', 'to', jsonb_build_object('users', users)),
+                       now() + days * interval '1 day', cancelled, expanded
+                FROM (VALUES ('third', 3, '["bo", "ada"]'::jsonb, NULL::timestamptz, NULL::timestamptz),
+                             ('first', 1, '["ada"]', NULL, NULL), ('others', 1, '["bo"]', NULL, NULL),
+                             ('cancelled', 1, '["ada"]', now(), NULL), ('expanded', 1, '["ada"]', NULL, now()))
+                    AS v (id, days, users, cancelled, expanded)
+                """
+            _ = try await servers.owner.run(Statement(sql))
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let answer = await prompt.run(Self.user)
+                #expect(answer.code == .done, "an event for later is known about the user")
+                let lines = answer.output.split(separator: "\n").filter { $0.contains(", event ") }
+                #expect(lines.count == 2, "\(answer.output)")
+                #expect(lines.first?.hasSuffix("system, event first") == true, "\(answer.output)")
+                #expect(lines.last?.hasSuffix("system, event third") == true, "\(answer.output)")
+                let json = await prompt.run(Self.user + ["--json"]).output
+                #expect(json.contains(#""kept":[{"eventId":"first","eventType":"system","dueAt":"#), "\(json)")
+            }
+        }
+    }
+
     @Test("a user without any data exits with 1")
     func unknown() async throws {
         try await ServerFixture.withSchema { servers in

@@ -105,9 +105,11 @@ struct RetriesCommandTests {
                     )
                 ]
             }
-            let failing = await prompt.run(Self.forward + ["--yes"])
-            #expect(failing.code == .answerIsNo)
-            #expect(failing.complaints.contains("each retry would lose an attempt"), "\(failing.complaints)")
+            for consent in [[], ["--yes"]] {
+                let failing = await prompt.run(Self.forward + consent)
+                #expect(failing.code == .answerIsNo, "it is refused before consent is asked for")
+                #expect(failing.complaints.contains("each retry would lose an attempt"), "\(failing.complaints)")
+            }
             let status = await prompt.run("status", "--json")
             #expect(status.output.contains("10 that failed wait for their next attempt, the last until"))
             #expect(status.output.contains(#""retriesByProvider":[{"app":"drop","provider":"fcm","waiting":10,"#))
@@ -124,6 +126,60 @@ struct RetriesCommandTests {
             #expect(forced.output == #"{"app":"drop","provider":"fcm","deliveries":10}"#)
             let after = await prompt.run("status", "--json")
             #expect(!after.output.contains("accepts drop's deliveries again"))
+        }
+    }
+
+    private static let probe = [
+        "providers", "probe", "--app", "drop", "--provider", "fcm", "--by", "ada", "--because", "the new key",
+    ]
+
+    @Test("deliveries behind an open breaker are named with the time of the next try, which an operator brings forward")
+    func breaker() async throws {
+        try await Self.with { prompt, servers in
+            let closed = await prompt.run(Self.probe)
+            #expect(closed.code == .answerIsNo)
+            #expect(closed.complaints.contains("no breaker is open"), "\(closed.complaints)")
+            _ = try await servers.owner.run(
+                """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+                SELECT 'drop', 'u', 'n' || n, 'push', 'a', 'deferred', 'UNAUTHENTICATED',
+                       CASE n WHEN 3 THEN 'drop/fcm//system' ELSE 'drop/fcm' END, now()
+                FROM generate_series(1, 3) AS n
+                """
+            )
+            _ = try await servers.owner.run(
+                """
+                INSERT INTO breakers (app, provider, reason, probe_at)
+                VALUES ('drop', 'fcm', 'UNAUTHENTICATED', now() + interval '5 min'),
+                       ('drop', 'expo', 'UNAUTHORIZED', now() + interval '5 min')
+                """
+            )
+            let forward = await prompt.run(Self.forward)
+            #expect(forward.code == .answerIsNo)
+            let waits = "A breaker is open (UNAUTHENTICATED): 2 pushes wait, next try at "
+            #expect(forward.output.contains(waits), "\(forward.output)")
+            let command = "bellhop providers probe --app drop --provider fcm tries now"
+            #expect(forward.output.contains(command), "\(forward.output)")
+            let status = await prompt.run("status", "--json").output
+            #expect(status.contains("UNAUTHENTICATED: 2 pushes wait, next try at "), "\(status)")
+            #expect(status.contains(#""page":"providers""#) && status.contains(command), "\(status)")
+            let board = await prompt.run("providers").output
+            #expect(board.contains("drop/fcm: 2 pushes wait, next try at "), "\(board)")
+            let row = await prompt.run("providers", "--json").output
+            #expect(row.contains(#""behindBreaker":2,"behindBreakerIsCapped":false"#), "\(row)")
+            let tried = await prompt.run(Self.probe)
+            #expect(
+                tried.code == .done && tried.output.contains("one of the 2 that wait is sent"),
+                "\(tried.complaints)"
+            )
+            let due = try await servers.column("SELECT provider || ' ' || (probe_at <= now()) FROM breakers ORDER BY 1")
+            #expect(due == ["expo false", "fcm true"])
+            let after = await prompt.run("status", "--json").output
+            #expect(after.contains("2 pushes wait, and the next one is sent as a try"), "\(after)")
+            let audit = try await servers.column(
+                "SELECT concat_ws(' ', operator, act, filter, items, because) FROM audit"
+            )
+            #expect(audit == [#"ada provider-probe {"app": "drop", "provider": "fcm"} 1 the new key"#])
         }
     }
 

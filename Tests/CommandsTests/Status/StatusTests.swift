@@ -85,9 +85,9 @@ struct StatusTests {
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let text = await prompt.run("status").output.replacing("\n   ", with: " ")
                 #expect(text.contains("fcm refuses drop (ios) for"))
-                #expect(text.contains("THIRD_PARTY_AUTH_ERROR: its pushes wait"))
+                #expect(text.contains("THIRD_PARTY_AUTH_ERROR: 0 pushes wait, next try at "))
                 #expect(text.contains("email refuses drop for"))
-                #expect(text.contains("authentication-refused: its mails wait"))
+                #expect(text.contains("authentication-refused: 0 mails wait, next try at "))
                 let json = await prompt.run("status", "--json").output
                 #expect(json.contains(#""provider":"fcm","platform":"ios","reason":"THIRD_PARTY_AUTH_ERROR""#))
             }

@@ -1,6 +1,7 @@
 import BellhopJSON
 import Foundation
 import IntegrationSupport
+import Postgres
 import Store
 import TestSupport
 import Testing
@@ -48,7 +49,8 @@ extension ConsoleBrowserTests {
             State("letter/00-missing-audience", "Reveal"),
             State("letter/00-missing-audience", "Edit", "$('dialog textarea.code') !== null"),
             State("letter/00-missing-audience", "Copy", "$('.toast') !== null"),
-            State("providers", "Bring forward"), State("replays/1", "Rate …"), State("replays/1", "Cancel"),
+            State("providers", "Bring forward"), State("providers", "Try now"), State("replays/1", "Rate …"),
+            State("replays/1", "Cancel"),
             State("fanouts/1", "Cancel"), State("fanouts/1", "Pause", "$('.toast .button') !== null"),
             State("holds", "Add a hold"), State("holds", "Release"), State("holds", "Discard held deliveries"),
         ]
@@ -76,6 +78,22 @@ extension ConsoleBrowserTests {
                 plannedTo: "u00600",
                 planned: [true]
             )
+            let others = """
+                WITH opened AS (
+                    INSERT INTO breakers (app, provider, reason, probe_at)
+                    VALUES ('padel', 'apns', 'InvalidProviderToken', now() + interval '5 min')
+                ), recorded AS (
+                    INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                    VALUES ('drop', 'ada', 'noti_0000000000000009', repeat('x', 180), '', 'system', 't', 'b', 'normal')
+                ), sent AS (
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason)
+                    VALUES ('drop', 'ada', 'noti_0000000000000009', 'push', 'sub_0000000000000001', 'failed',
+                            repeat('DeviceNotRegistered', 6))
+                )
+                INSERT INTO events (app, id, content, planned_at)
+                VALUES ('drop', repeat('y', 180), '{"eventType": "system", "to": {"users": ["ada"]}}', '2099-01-01Z')
+                """
+            _ = try await stage.console.servers.owner.run(Statement(others))
         }
 
         @Test(
@@ -279,7 +297,9 @@ extension ConsoleBrowserTests {
                         let fits = try await stage.ask("document.documentElement.scrollWidth <= innerWidth")
                         #expect(fits == true, "\(place) is wider than its window")
                         // On a phone, tables scroll.
-                        let parts = ".item, .group, .filter, .figure" + (width < 820 ? "" : ", .scroller")
+                        let parts =
+                            ".item, .items, .groups, .group, .card, .plain, .filter, .figure"
+                            + (width < 820 ? "" : ", .scroller")
                         let cut = try await stage.ask(Self.cut, .string(parts))
                         #expect(cut == [], "parts of \(place) are cut")
                         let page = place.replacing("/", with: "-").replacing("?", with: "-")

@@ -110,6 +110,9 @@ extension ConsoleBrowserTests {
                 try await stage.until("$$('.group').length === 4")
                 let before = try await stage.texts(".group h2 a")
                 #expect(before == ["invalid-field", "missing-audience", "malformed-json", "unknown-type"])
+                try await stage.until(
+                    "$('.lead').textContent.endsWith('in 4 groups, those with the most users first.')"
+                )
                 // The pointer is down while 20 more malformed ones arrive, and a new group of 30 users.
                 try await stage.ask("(dispatchEvent(new PointerEvent('pointerdown')), true)")
                 let more = (0..<20).map {
@@ -131,6 +134,7 @@ extension ConsoleBrowserTests {
                 let after = try await stage.texts(".group h2 a")
                 #expect(after == before + ["unknown-app"], "the new group is last although it has the most users")
                 try await stage.until("$$('.group .count')[2].textContent === '25'")
+                try await stage.until("$('.lead').textContent.endsWith('; new groups are below.')")
                 let loads = try await stage.ask("performance.getEntriesByName(`${location.origin}/api/groups`).length")
                 let selected = """
                     (getSelection().selectAllChildren($('.group .error')), getSelection().toString().length > 0)

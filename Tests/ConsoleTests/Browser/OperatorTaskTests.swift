@@ -186,6 +186,28 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("a reason that is chosen before the preview leads to the count, and Ctrl+Enter names the missing input")
+        func missingCount() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 4")
+                let choose = """
+                    ((part, words) => [...$$(part).at(-1).querySelectorAll("button")].find((one) => one.textContent === words).click())
+                    """
+                try await stage.ask(
+                    "(\(choose)('.group:nth-child(2)', 'Discard'), \(choose)('dialog', 'no longer needed'), true)"
+                )
+                try await stage.until("document.activeElement?.name === 'typed'")
+                try await stage.ask(
+                    "$('[name=because]').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true }))"
+                )
+                try await stage.until("$('dialog .fault').textContent === 'Type 14 to confirm.'")
+                try await stage.browser.type("14")
+                try await stage.until("$('dialog .fault').hidden && !$('dialog [type=submit]').disabled")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("the state of each provider is one step away")
         func provider() async throws {
             try await ConsoleStage.with { stage in

@@ -10,6 +10,27 @@ import Testing
 extension ConsoleBrowserTests {
     @Suite("The page of one replay")
     struct ReplayPageTests {
+        @Test("the rate dialog begins with the rate and replaces it by the first key, and the audit names the new rate")
+        func rate() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                let person = try await stage.console.signIn()
+                let replay = JSONObject([("options", ["reason": "invalid-field", "rate": "3"])])
+                _ = try await stage.console.act("replay", replay, as: person, because: "they corrected their clock")
+                try await stage.signIn(at: "#/replays/1")
+                try await stage.press("Rate …")
+                try await stage.until("document.activeElement?.name === 'rate'")
+                try await stage.browser.type("40")
+                try await stage.write("it is slow", into: "because")
+                try await stage.submit()
+                try await stage.until("$('#toasts').textContent.includes('Replay 1 sends 40 per second now.')")
+                let rates = try await stage.console.servers.column("SELECT rate::text FROM replays")
+                #expect(rates == ["40"])
+                try await stage.open("audit")
+                try await stage.until("$('#main').textContent.includes('rate 40')")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("the replay of one push tells an operator what its user has now, and leads a viewer to the user's page")
         func userHas() async throws {
             let key = try DeadLetterSamples.key(user: "ada")

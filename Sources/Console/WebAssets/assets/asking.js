@@ -48,7 +48,10 @@ function dialog(title, build) {
       build(close)));
     document.body.append(box);
     box.showModal();
-    (box.querySelector("[data-first]") ?? box.querySelector("[autofocus]"))?.focus();
+    const first = box.querySelector("[data-first]") ?? box.querySelector("[autofocus]");
+    first?.focus();
+    // The first key replaces a present value.
+    if (first?.tagName === "INPUT") first.select();
   });
 }
 
@@ -97,6 +100,10 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
     /** The selection of the preview; only a selection that was shown is sent. */
     let previewed = null;
     let round = 0;
+    /** The request for the input without which the act is not sent. */
+    let missing = "";
+    /** Whether a reason was chosen before its preview has arrived. */
+    let isAwaited = false;
     const complain = (words) => {
       fault.hidden = words === "";
       fill(fault, linked(words));
@@ -109,7 +116,9 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
       const isTyped = !isMany || Number(typed.value.replaceAll(/[,\s]/g, "")) === question.count;
       typingLabel.textContent = `Type ${question?.count ?? "the count"} to confirm`;
       const isSure = sureBox.hidden || sure.checked;
-      go.disabled = (asksForCount && question === null) || !isTyped || !isSure || because.value.trim() === "";
+      const hasReason = because.value.trim() !== "";
+      missing = !hasReason ? "Give a reason." : !isTyped ? `${typingLabel.textContent}.` : !isSure ? `Tick "Do it anyway".` : "";
+      go.disabled = (asksForCount && question === null) || missing !== "";
       go.textContent = question === null || question.count === 1 ? verb : `${verb} ${grouped(question.count)}`;
     };
     const show = (answer) => {
@@ -118,6 +127,7 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
       fill(shown, question ? el("p", { class: "deed" }, `This ${question.deed}.`) : null,
         lines.length > 0 ? diffLines(lines) : null);
       weigh();
+      if (isAwaited) advance();
     };
     /** Shows the forecast of a selection, if it is still the selection when the forecast arrives. */
     const look = async (wish, mine) => {
@@ -169,11 +179,16 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
         weigh();
       }
     };
-    /** Writes a usual reason, and moves the focus to what is still missing. */
+    /** Moves the focus to what is still missing; without a preview, when it has arrived. */
+    const advance = () => {
+      isAwaited = typing.hidden && go.disabled;
+      (typing.hidden ? go : typed).focus();
+    };
+    /** Writes a usual reason. */
     const usual = (words) => button(words, () => {
       because.value = words;
       weigh();
-      (typing.hidden ? go : typed).focus();
+      advance();
     }, { kind: "small", key: `reason-${words}` });
     let pause;
     extras.addEventListener("input", () => {
@@ -185,11 +200,20 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
       weigh();
       pause = setTimeout(preview, 350);
     });
-    because.addEventListener("input", weigh);
+    because.addEventListener("input", () => {
+      isAwaited = false;
+      weigh();
+    });
     sure.addEventListener("input", weigh);
-    typed.addEventListener("input", weigh);
+    typed.addEventListener("input", () => {
+      complain("");
+      weigh();
+    });
     because.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go.form.requestSubmit();
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      if (!go.disabled) return go.form.requestSubmit();
+      if (missing !== "") complain(missing);
+      if (!typing.hidden && because.value.trim() !== "") typed.focus();
     });
     preview();
     return el("form", { class: "asking", onsubmit: send }, about ? el("p", { class: "muted about" }, about) : null,

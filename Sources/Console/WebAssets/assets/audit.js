@@ -3,6 +3,9 @@
 /** Actions that can be undone for items that have not changed since. */
 const UNDONE = ["discard", "restore"];
 
+/** Entries that state the result of an earlier action. */
+const RESULTS = ["hold-discarded"];
+
 function undo(entry) {
   return perform({
     act: "undo", title: `Undo act ${entry.number}`, verb: "Undo", body: () => ({ items: [String(entry.number)] }),
@@ -18,10 +21,11 @@ function listWords(list, count = list.length) {
 
 /**
  * Returns a filter's conditions; a fingerprint is a link to its items with the group's name, since it says nothing by
- * itself. The filter of an undo is the act that it reverts.
+ * itself. The filter of an undo is the act that it reverts, and of a result the act that has it.
  */
-function filterShown({ itemCount, ...filter }, { group = null, undoes = null, none = "–" } = {}) {
-  if (filter.act) return [`undoes act ${filter.act}`, undoes ? [": ", el("bdi", {}, undoes)] : ""];
+function filterShown({ itemCount, ...filter }, { act = "", group = null, undoes = null, resultOf = null, none = "–" } = {}) {
+  const other = resultOf ?? undoes;
+  if (filter.act) return [`${RESULTS.includes(act) ? "result of" : "undoes"} act ${filter.act}`, other ? [": ", el("bdi", {}, other)] : ""];
   const value = (name, one) => (name === "items" ? listWords(one, itemCount) : Array.isArray(one) ? one.join(", ") : typeof one === "object" ? JSON.stringify(one) : String(one));
   const parts = Object.entries(filter).map(([name, one]) => (name === "fingerprint"
     ? link(`#/letters?${new URLSearchParams({ fingerprint: one, state: "all" })}`, group ? [el("bdi", {}, group), el("code", {}, ` ${one.slice(0, 8)}`)] : `fingerprint ${one}`) : el("bdi", {}, `${name} ${value(name, one)}`)));

@@ -109,10 +109,13 @@ const deskView = {
       return [params.size > 0 ? nothing("search", "Nothing matches", "No dead letters are like this.")
         : nothing("good", "No dead letters", "No accepted event needs attention.")];
     }
+    const groups = ordered(found.groups, params);
+    const isSorted = groups.every((group, place) => group === found.groups[place]);
     return [
-      el("p", { class: "lead" }, el("b", {}, of(found.items, "item")), ` in ${of(found.groupCount, "group")}, those with the most users first.`,
+      el("p", { class: "lead" }, el("b", {}, of(found.items, "item")), ` in ${of(found.groupCount, "group")}, `,
+        isSorted ? "those with the most users first." : "in their order when the page was opened; new groups are below.",
         found.groups.length < found.groupCount ? ` The first ${found.groups.length} are shown; a filter shows others.` : ""),
-      el("ul", { class: "groups" }, ordered(found.groups, params).map((group) => groupShown(group, params))),
+      el("ul", { class: "groups" }, groups.map((group) => groupShown(group, params))),
     ];
   },
 };

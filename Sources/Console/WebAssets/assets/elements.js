@@ -125,6 +125,7 @@ const COMMAND_PAGES = [
   [/bellhop dead-letters (?:cancel|resume|replays) (\d+)/, (number) => [`#/replays/${number}`, `replay ${number}`]],
   [/bellhop dead-letters show ([\w-]+)/, (id) => [`#/letter/${encodeURIComponent(id)}`, `dead letter ${id}`]],
   [/bellhop fanouts(?: \w+)? (\d+)/, (number) => [`#/fanouts/${number}`, `fan-out ${number}`]],
+  [/bellhop providers(?: probe --app \S+ --provider \S+)?/, () => ["#/providers", "the providers"]],
   [/bellhop hold(?: \w+)?(?: \d+)?/, () => ["#/holds", "the holds"]],
 ];
 

@@ -27,7 +27,18 @@ function fanoutControls(one, small = true) {
     says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
   if (one.state === "running") return [stop, pause, act("cancel", true)];
-  return one.state === "paused" ? [act("resume"), stop, act("cancel", true)] : small ? [] : [stop];
+  // A hold on the whole type means that the campaign is stopped already.
+  const next = one.typeHold ? stoppedControls(one) : [stop];
+  return one.state === "paused" ? [act("resume"), ...next, act("cancel", true)] : small ? [] : next;
+}
+
+/** Returns the buttons that end or send the deliveries of a stopped campaign; both are final. */
+function stoppedControls(one) {
+  const { waiting } = one.results;
+  return [
+    waiting > 0 ? button(`Discard the ${grouped(waiting)} that wait`, () => discardHeld(one.typeHold, `Discard held deliveries of ${one.event}`, { event: one.event }), { kind: "danger", key: `discard-${one.typeHold}` }) : null,
+    button(`Release hold ${one.typeHold}`, () => releaseHold(one.typeHold, `hold ${one.typeHold}: ${one.app}, type ${one.type}`), { key: `release-${one.typeHold}` }),
+  ];
 }
 
 /** Returns the state, and whether a hold affects a part of the fan-out. */

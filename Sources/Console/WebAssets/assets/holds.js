@@ -1,24 +1,43 @@
 // The holds: apps, event types and providers that send nothing.
 
+/** Releases a hold by its number. */
+function releaseHold(hold, name) {
+  return perform({
+    act: "hold-release", title: `Release ${name}`, verb: "Release", reasons: REASONS.release, body: () => ({ items: [String(hold)] }),
+    note: "The deliveries are sent immediately, within the providers' limits. A release cannot be taken back.",
+    says: () => `Released hold ${hold}.`,
+  }).then(refreshSoon);
+}
+
+/** Discards deliveries behind a hold, of one event if the operator chooses one from the list. */
+function discardHeld(hold, title, { event = "" } = {}) {
+  const items = [String(hold)];
+  const only = el("input", { name: "event", value: event, "data-first": event === "", placeholder: "every event", spellcheck: "false", autocapitalize: "off" });
+  const choices = el("div", { class: "acts", role: "group", "aria-label": "Events that wait" });
+  const choose = (id) => {
+    only.value = id;
+    only.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const choice = ({ event: id, waiting }) => button([el("bdi", {}, id), `: ${grouped(waiting)}`], () => choose(id), { kind: "small", key: `event-${id}` });
+  // A list that cannot be read leaves the field for typing.
+  if (event === "") client.ask("hold-events", {}, items).then(({ events }) => fill(choices, events.map(choice)), () => null);
+  return perform({
+    act: "hold-discard", title, verb: "Discard", danger: true, reasons: REASONS.discard,
+    extra: [field("Only of this event", only, event === "" ? "The events with the most deliveries are below. Without an event, all deliveries are discarded." : null), choices],
+    body: (extra) => ({ items, options: extra }), note: "Held deliveries are never sent. Notifications stay in the app. The hold remains.",
+    says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}.`,
+  }).then(refreshSoon);
+}
+
 function holdCard(one) {
   const scope = [one.app, one.type && `type ${one.type}`, one.provider && `through ${one.provider}`].filter(Boolean).join(" · ");
-  const items = [String(one.hold)];
   return el("li", { class: "group" },
     el("div", { class: "group-words" }, el("h2", {}, scope, tag("held", "warn")),
       el("p", {}, one.because), el("p", { class: "muted small" }, `${one.by}, `, ago(one.placedAt), ` · hold ${one.hold}`)),
     el("div", { class: "group-side" }, el("b", { class: "count" }, `${grouped(one.waiting)}${one.waitingIsCapped || one.mayWaitAmong.length > 0 ? "+" : ""}`), el("span", { class: "muted small" }, "wait")),
     el("div", { class: "acts" }, client.isOperator ? [
-      button("Release", () => perform({
-        act: "hold-release", title: `Release ${scope}`, verb: "Release", reasons: REASONS.release, body: () => ({ items }),
-        note: "The deliveries are sent immediately, within the providers' limits. A release cannot be taken back.",
-        says: () => `Released hold ${one.hold}.`,
-      }).then(refreshSoon), { kind: "small", key: `release-${one.hold}` }),
-      button("Discard held deliveries", () => perform({
-        act: "hold-discard", title: `Discard what waits behind ${scope}`, verb: "Discard", danger: true,
-        extra: field("Only of this event", el("input", { name: "event", spellcheck: "false", autocapitalize: "off" })),
-        body: (extra) => ({ items, options: extra }), note: "Held deliveries are never sent. Notifications stay in the app. The hold remains.",
-        says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}.`,
-      }).then(refreshSoon), { kind: "small danger", key: `discard-${one.hold}` }),
+      button("Release", () => releaseHold(one.hold, scope), { kind: "small", key: `release-${one.hold}` }),
+      button("Discard held deliveries", () => discardHeld(one.hold, `Discard held deliveries: ${scope}`), { kind: "small danger", key: `discard-${one.hold}` }),
     ] : null));
 }
 

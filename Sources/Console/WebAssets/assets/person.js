@@ -57,6 +57,15 @@ function notificationShown(one, found) {
   el("div", { class: "item-side muted" }, ago(one.recordedAt), el("span", {}, one.readAt ? "read" : "unread")));
 }
 
+/** Returns an event that names the user and is published later. */
+function keptShown(one, found) {
+  const detail = new URLSearchParams({ app: found.app, user: found.user, event: one.eventId });
+  const name = one.eventType ?? "unknown type";
+  return el("li", { class: "item" },
+    el("div", { class: "item-words" }, el("h2", {}, client.isOperator ? link(`#/explain?${detail}`, name, { "data-row": "" }) : name, el("code", {}, one.eventId))),
+    el("div", { class: "item-side muted" }, el("span", {}, `due ${clock(one.dueAt)}`)));
+}
+
 const personView = {
   title: "User",
   controls: (params, subject) => [personForm(subject)],
@@ -66,7 +75,7 @@ const personView = {
   },
   show(found) {
     if (found === null) return [nothing("explain", "A user", "Name the app and the user. The page shows devices, settings and the latest notifications.")];
-    if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, notification or dead letter.`)];
+    if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, notification, event for later or dead letter.`)];
     return [
       found.holds.length > 0 ? el("ul", { class: "problems" }, found.holds.map((hold) => el("li", { class: "problem on-purpose" }, icon("holds"),
         el("span", {}, `${[found.app, hold.type && `type ${hold.type}`, hold.provider && `through ${hold.provider}`].filter(Boolean).join(", ")} is held: ${hold.because}`),
@@ -74,6 +83,7 @@ const personView = {
       el("div", { class: "two" }, settingsShown(found), devicesShown(found.settings.devices)),
       card(found.notifications.length === 0 ? "No notification is recorded" : "Latest notifications", null,
         found.notifications.length === 0 ? null : el("ul", { class: "items" }, found.notifications.map((one) => notificationShown(one, found)))),
+      found.kept.length === 0 ? null : card("Stored for later", null, el("ul", { class: "items" }, found.kept.map((one) => keptShown(one, found)))),
       found.deadLetters.length === 0 ? null : card("Dead letters that name the user", null, el("ul", { class: "plain" }, found.deadLetters.map((one) => el("li", {},
         link(`#/letter/${encodeURIComponent(one.deadId)}`, letterTitle(one)), " ", tag(one.state, stateKind(one.state)), ` ${one.error}`)))),
     ];

@@ -15,13 +15,31 @@ function bringForward(one) {
   return perform({
     act: "retries-bring-forward", title: `Bring retries forward: ${one.app} · ${one.provider}`, verb: "Bring forward",
     body: () => ({ options: { app: one.app, provider: one.provider } }),
-    note: "They are sent now, 200 users per second, instead of at their next attempt. No attempt is lost by it. Waits that the provider has requested for a rate limit stay.",
+    note: "They are sent now, 200 users per second, instead of at their next attempt. Waits that the provider has requested for a rate limit stay.",
     says: (done) => `Brought ${of(done.deliveries, "retry", "retries")} forward.`,
   }).then(refreshSoon);
 }
 
+/** Sends one delivery to a provider behind an open breaker, without waiting for the next probe. */
+function tryNow(one) {
+  return perform({
+    act: "provider-probe", title: `Try ${one.provider} for ${one.app}`, verb: "Try now", asksForCount: false, reasons: REASONS.replay,
+    body: () => ({ options: { app: one.app, provider: one.provider } }),
+    note: "One of the deliveries that wait is sent. If the provider accepts it, the breaker closes and the others follow; no attempt is counted if not.",
+    says: (done) => done.words,
+  }).then(refreshSoon);
+}
+
+/** Returns the number behind an open breaker with the time of the next try, and the button that does not wait for it. */
+function behindBreaker(one) {
+  if (!one.breaker) return null;
+  const when = Date.parse(one.nextProbeAt) > Date.now() ? `next try at ${clock(one.nextProbeAt).slice(11)}` : "next try with the next delivery";
+  return el("div", {}, `${grouped(one.behindBreaker)}${one.behindBreakerIsCapped ? " or more" : ""} behind the breaker, ${when} `,
+    client.isOperator ? button("Try now", () => tryNow(one), { kind: "small", key: `probe-${one.app}-${one.provider}` }) : null);
+}
+
 function waitingRetries(one) {
-  if (one.retriesWaiting === 0) return "–";
+  if (one.retriesWaiting === 0) return one.breaker ? null : "–";
   const count = grouped(one.retriesWaiting);
   return [...(one.retriesWaitingIsCapped ? [`${count} or more`] : [`${count}, the last `, ago(one.lastRetryAt)]), " ",
     client.isOperator ? button("Bring forward", () => bringForward(one), { kind: "small", key: `forward-${one.app}-${one.provider}` }) : null];
@@ -36,9 +54,9 @@ const providersView = {
     const time = (milliseconds) => (milliseconds === null ? "–" : UNITS.ms(milliseconds));
     return [
       el("p", { class: "lead" }, "Rates and durations are those of the last minute or two, of all workers together."),
-      table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting retries"], providers.map((one) => [
+      table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting"], providers.map((one) => [
         one.app, one.provider, outletState(one), grouped(one.acceptedPerMinute), grouped(one.rejectedPerMinute), time(one.medianMilliseconds), time(one.p95Milliseconds),
-        ago(one.lastAcceptedAt), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : "–", waitingRetries(one)]), { label: "providers", kind: "cards dense" }),
+        ago(one.lastAcceptedAt), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : "–", [waitingRetries(one), behindBreaker(one)]]), { label: "providers", kind: "cards dense" }),
     ];
   },
 };

@@ -5,9 +5,9 @@ const BAD = ["failed", "refused", "too-old"];
 
 function replayControls(replay) {
   if (!client.isOperator || replay.finishedAt) return [];
-  const rateField = () => field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", value: replay.rate ?? "", placeholder: "as fast as possible" }));
+  const rateField = (isFirst) => field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", "data-first": isFirst, value: replay.rate ?? "", placeholder: "as fast as possible" }));
   const rate = () => perform({
-    act: "replay-resume", title: `Rate of replay ${replay.replay}`, verb: "Change the rate", asksForCount: false, extra: rateField(),
+    act: "replay-resume", title: `Rate of replay ${replay.replay}`, verb: "Change the rate", asksForCount: false, extra: rateField(true),
     body: (extra) => ({ items: [String(replay.replay)], options: extra }), says: (done) => `Replay ${replay.replay} sends ${grouped(done.rate)} per second now.`,
   }).then(refreshSoon);
   const pause = () => performAtOnce({
@@ -15,7 +15,7 @@ function replayControls(replay) {
   }).then(refreshSoon);
   const control = (verb, words, danger) => button(words, () => perform({
     act: `replay-${verb}`, title: `${words} replay ${replay.replay}`, verb: words, danger, asksForCount: false,
-    extra: verb === "resume" ? rateField() : null, body: (extra) => ({ items: [String(replay.replay)], options: extra }),
+    extra: verb === "resume" ? rateField(false) : null, body: (extra) => ({ items: [String(replay.replay)], options: extra }),
     note: verb === "cancel" ? `${grouped(replay.waiting ?? 0)} that wait open again; what has gone out comes to its end.` : null,
     says: () => `Replay ${replay.replay} is ${verb === "cancel" ? "cancelled" : "running"}.`,
   }).then(refreshSoon), { kind: danger ? "danger" : "" });

@@ -62,7 +62,7 @@ function backlogsShown(status) {
 
 function providersShown(status) {
   const rows = [
-    ...(status.breakers ?? []).map((one) => [one.app, one.provider, tag(one.reason, "bad"), ago(one.openSince), `next try in ${span(one.nextProbeInSeconds)}`]),
+    ...(status.breakers ?? []).map((one) => [one.app, one.provider, tag(one.reason, "bad"), ago(one.openSince), `${grouped(one.waiting)}${one.waitingIsCapped ? " or more" : ""} wait, next try in ${span(one.nextProbeInSeconds)}`]),
     ...(status.failingProviders ?? []).map((one) => [one.app, one.provider, tag(one.word, "warn"), ago(one.since), [of(one.answers, "answer"), ", the last ", ago(one.latestAt)]]),
   ];
   if (rows.length === 0) return null;
