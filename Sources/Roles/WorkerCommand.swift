@@ -89,6 +89,7 @@ package enum WorkerCommand: Command {
                 process.reload(of: source), ClockDuty(process.clocks, endingAfter: ClockDuty.patience),
                 intake.rollCall(
                     process.identity,
+                    lanes: lanes,
                     book: HeartbeatStore(pool: process.pool),
                     figures: WorkerFigures(process.metrics)
                 ) {

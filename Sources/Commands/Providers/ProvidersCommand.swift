@@ -100,16 +100,22 @@ enum ProvidersCommand: Command {
         "app", "provider", "state", "accepted", "rejected", "p50", "p95", "last accepted", "last rejected", "retries",
     ]
     private static let legend =
-        "accepted, rejected: per minute; p50, p95: duration of a request; all of the last minute or two."
+        "accepted, rejected: per minute; p50, p95: duration of a request; all of the last minute or two. Workers report "
+        + "what they have sent since their start: `none in 12 min` is the time since the latest start."
 
     private static func cells(_ row: ProviderBoard.Row, at now: Timestamp) -> [String] {
         let holds = row.holds.isEmpty ? "" : ", hold " + row.holds.map(String.init).joined(separator: ", ")
-        let state = row.state == .held ? "held" : row.state.rawValue + (row.breaker.map { " (\($0))" } ?? "")
+        let word = row.state == .unused ? "nothing sent" : row.state.rawValue
+        let state = word + (row.breaker.map { " (\($0))" } ?? "")
         let rejected = row.rejectedAt.map { HumanText.ago($0, now) + (row.word.map { ", \($0)" } ?? "") }
+        let none = row.reportedSince.map { since in
+            "none in \(Duration.microseconds(max(0, now.microseconds - since.microseconds)).roughly)"
+        }
         return [
             row.app, row.provider, state + holds, perMinute(row.accepted), perMinute(row.rejected),
-            milliseconds(row.median), milliseconds(row.slow), row.acceptedAt.map { HumanText.ago($0, now) } ?? "-",
-            rejected ?? "-", row.retries.map { $0.count.grouped + ($0.isCapped ? " or more" : "") } ?? "-",
+            milliseconds(row.median), milliseconds(row.slow),
+            row.acceptedAt.map { HumanText.ago($0, now) } ?? none ?? "-",
+            rejected ?? none ?? "-", row.retries.map { $0.count.grouped + ($0.isCapped ? " or more" : "") } ?? "-",
         ]
     }
 

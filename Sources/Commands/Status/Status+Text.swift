@@ -60,7 +60,15 @@ extension Status {
                 age(queue)?.roughly ?? "-", consumers,
             ])
         }
-        return table.lines(firstColumn: Self.firstColumn)
+        return table.lines(firstColumn: Self.firstColumn) + leftovers
+    }
+
+    private var leftovers: [String] {
+        guard let count = retryLeftovers, count > 0 else { return [] }
+        let belong = count == 1 ? "belongs" : "belong"
+        return [
+            "  \(count.of("retry message")) \(belong) to no waiting retry (brought forward or ended) and will have no effect"
+        ]
     }
 
     /// Whether a queue is hidden.

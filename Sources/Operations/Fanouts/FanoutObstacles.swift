@@ -107,7 +107,7 @@ extension FanoutProgress {
 
     private func breakers(_ status: StoreStatus) -> [String] {
         status.breakers.filter { $0.key.app.text == record.app }.map { breaker in
-            "\(breaker.key.provider) refuses \(record.app), \(breaker.reason): its pushes wait; see docs/providers.md."
+            "\(breaker.key.provider) refuses \(record.app), \(breaker.reason): its pushes wait; see docs/runbooks/provider-refuses.md."
         }
     }
 

@@ -17,6 +17,10 @@ package struct ProviderBoard: Sendable {
         package var state = State.unused
         package fileprivate(set) var accepted = 0.0
         package fileprivate(set) var rejected = 0.0
+        /// The latest start of a worker that has the outlet.
+        ///
+        /// A worker reports nothing from before its start. It is `nil` if no running worker has the outlet.
+        package fileprivate(set) var reportedSince: Timestamp?
         package fileprivate(set) var acceptedAt: Timestamp?
         package fileprivate(set) var rejectedAt: Timestamp?
         /// The reason of the latest rejection.
@@ -74,8 +78,10 @@ package struct ProviderBoard: Sendable {
         func change(_ app: String, _ provider: String, _ edit: (inout Row) -> Void) {
             edit(&rows[Outlet(app: app, provider: provider), default: Row(app: app, provider: provider)])
         }
-        for activity in processes.flatMap(\.report.activities) {
-            change(activity.app, activity.provider) { $0.add(activity) }
+        for seen in processes {
+            for activity in seen.report.activities {
+                change(activity.app, activity.provider) { $0.add(activity, of: seen) }
+            }
         }
         for outage in ProviderOutage.combined(of: processes, at: now) {
             change(outage.app, outage.provider) { $0.state = .failing }
@@ -106,7 +112,10 @@ package struct ProviderBoard: Sendable {
 
 extension ProviderBoard.Row {
     /// Adds the report of one worker.
-    fileprivate mutating func add(_ activity: OutletActivity) {
+    fileprivate mutating func add(_ activity: OutletActivity, of worker: LiveProcess) {
+        reportedSince = Timestamp(
+            clamping: max(reportedSince?.microseconds ?? .min, worker.startedAt.microseconds)
+        )
         let minutes = Double(max(1, activity.seconds)) / 60
         accepted += Double(activity.accepted) / minutes
         rejected += Double(activity.rejected) / minutes
@@ -124,6 +133,7 @@ extension ProviderBoard.Row {
         .members([
             ("app", .string(app)), ("provider", .string(provider)), ("state", .string(state.rawValue)),
             ("acceptedPerMinute", .int(Int(accepted.rounded()))), ("rejectedPerMinute", .int(Int(rejected.rounded()))),
+            ("reportedSince", .optional(reportedSince?.description)),
             ("lastAcceptedAt", .optional(acceptedAt?.description)),
             ("lastRejectedAt", .optional(rejectedAt?.description)), ("lastRejection", .optional(word)),
             ("medianMilliseconds", Self.rounded(median)), ("p95Milliseconds", Self.rounded(slow)),

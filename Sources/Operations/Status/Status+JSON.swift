@@ -36,6 +36,7 @@ extension Status {
             ("lanes", list { if case .lane(let lane) = $0 { ("lane", .string(lane.rawValue)) } else { nil } }),
             ("resumes", list { if case .resume(let lane) = $0 { ("lane", .string(lane.rawValue)) } else { nil } }),
             ("retries", list { if case .retry(let tier) = $0 { ("tier", .string(tier.name)) } else { nil } }),
+            ("retryLeftovers", .optional(retryLeftovers)),
             ("deadLetterQueue", queue(.dead).map { json($0) } ?? .null),
             ("replayQueue", queue(.replay).map { json($0) } ?? .null),
             ("receiptQueue", queue(.receipts).map { json($0) } ?? .null),

@@ -12,7 +12,7 @@ extension Status {
     /// Within a severity, causes come before their effects.
     package var problemList: [StatusProblem] {
         let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + fullQueues
-        let degraded = shellProblems + processProblems + almostFullQueues + delays
+        let degraded = shellProblems + silenceProblems + processProblems + almostFullQueues + delays
         let all =
             broken.asProblems(.broken) + refusals.asProblems(.broken, page: "providers")
             + (failures + recoveries).asProblems(.degraded, page: "providers")
@@ -132,10 +132,11 @@ extension Status {
             return "dead letters are not stored\(waiting), although a scheduler is running, \(place): it continues "
                 + "automatically when broker and database are back; if not within a minute, see its log"
         }
-        guard crews.isEmpty, worksSomebody else { return "no scheduler runs\(waiting): start one" }
+        let mayFollow = crews.isEmpty || commonSilence != nil
+        guard mayFollow, worksSomebody else { return "no scheduler runs\(waiting): start one" }
         return
-            "dead letters are not stored\(waiting), and no process has written a heartbeat yet, as after an outage of "
-            + "the database: look again in ten seconds"
+            "dead letters are not stored\(waiting), and no \(crews.isEmpty ? "process" : "scheduler") has written a "
+            + "heartbeat yet, as after an outage of the database: look again in ten seconds"
     }
 
     private var startingWorkers: String {
@@ -167,7 +168,7 @@ extension Status {
             let whose = "\(breaker.key.provider) refuses \(breaker.key.app.text)\(platform)"
             let since = (time - Instant(microseconds: breaker.openedAt)).roughly
             let blocked = BlockedDeliveries(breaker, store.backlogs, asOf: Timestamp(clamping: time.microseconds))
-            return "\(whose) for \(since), \(breaker.reason): \(blocked.words); see docs/providers.md, "
+            return "\(whose) for \(since), \(breaker.reason): \(blocked.words); see docs/runbooks/provider-refuses.md, "
                 + "and \(blocked.command) tries now"
         }
     }

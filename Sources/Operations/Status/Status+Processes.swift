@@ -28,7 +28,7 @@ extension Status {
         }
     }
 
-    private var processes: [LiveProcess] { database.value?.store?.processes ?? [] }
+    var processes: [LiveProcess] { database.value?.store?.processes ?? [] }
 
     /// The groups of each role, the largest first.
     package var crews: [Crew] {
@@ -77,46 +77,6 @@ extension Status {
             + "topology apply"
     }
 
-    /// Processes that have stopped their heartbeats without an orderly end.
-    var silentProcesses: [String] {
-        // A supervisor has already replaced these.
-        let replaced = Set(processes.compactMap { seen in predecessor(of: seen.report.identity) })
-        let silent = (database.value?.store?.silentProcesses ?? []).filter { seen in
-            !replaced.contains(Place(host: seen.report.identity.host, process: seen.report.identity.process))
-        }
-        return silent.prefix(Self.hindrances).map { seen in
-            let own = seen.report.identity
-            let silence = max(.zero, time - Instant(microseconds: seen.seenAt.microseconds)).roughly
-            return "\(own.role) \(own.host)[\(own.process)] has sent no heartbeat for \(silence): it hangs, its host "
-                + "does, or it was killed; if it still runs, end it, and other processes take its work"
-        }
-    }
-
-    /// A process among all hosts.
-    private struct Place: Hashable {
-        let host: String
-        let process: Int
-    }
-
-    private func predecessor(of own: Heartbeat.Identity) -> Place? {
-        own.predecessor.map { Place(host: own.host, process: $0.process) }
-    }
-
-    /// Processes whose predecessors hung and were replaced lately.
-    private var replacements: [String] {
-        processes.compactMap { seen in
-            guard let hungAt = seen.report.identity.predecessor?.hungAt else { return nil }
-            let since = max(.zero, time - Instant(microseconds: hungAt.microseconds))
-            guard since < Self.recently else { return nil }
-            let own = seen.report.identity
-            return "\(own.role) \(own.host)[\(own.process)] replaced one that hung, \(since.roughly) ago: nothing is "
-                + "lost; if it repeats, see docs/runbooks/role-down.md"
-        }
-    }
-
-    /// The time for which a replaced process is reported.
-    private static let recently = Duration.seconds(3_600)
-
     var processProblems: [String] {
         var problems = Array(replacements.prefix(Self.hindrances))
         let known = Set(standing.map(\.catalogs))
@@ -160,7 +120,7 @@ extension Status {
     /// The limit of reported obstacles.
     ///
     /// Further ones give no new information.
-    private static let hindrances = 5
+    static let hindrances = 5
 
     /// Providers that fail every send, except those with an open breaker, which is reported separately.
     var failures: [String] {

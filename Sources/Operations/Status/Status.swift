@@ -44,6 +44,20 @@ package struct Status: Sendable {
     /// The reason why the management API gave no data, or `nil` if it did or if none is configured.
     let managementObstacle: String?
 
+    /// The messages in retry queues without a delivery that waits for a retry; `nil` if the number is unknown.
+    ///
+    /// A delivery that is brought forward, or that ends meanwhile, leaves its message behind. The message has no effect
+    /// when it returns. A message belongs to at least one delivery, so that the number is a lower bound.
+    package var retryLeftovers: Int? {
+        guard let owed = database.value?.store?.owed, let queues = broker.value else { return nil }
+        guard owed.map(\.count).reduce(0, +) < StoreStatus.most else { return nil }
+        let messages = queues.compactMap { queue in
+            if case .retry = queue.purpose { queue.counts?.ready } else { nil }
+        }
+        let waiting = owed.filter { ["retrying", "sending"].contains($0.state) }.map(\.count).reduce(0, +)
+        return max(0, messages.reduce(0, +) - waiting)
+    }
+
     var isDatabaseSeen: Bool { database.obstacle == nil }
 
     /// The number of running schedulers.

@@ -3,8 +3,10 @@ package import Settings
 package import Store
 import Synchronization
 
-/// Writes the process's heartbeat every ten seconds, and within one second if its catalogues, a rejected reload, the
-/// reason why it takes no messages or the holds that it observes have changed.
+/// Writes the process's heartbeat every ten seconds.
+///
+/// It writes one within a second if the process's catalogues, a rejected reload, the reason why it takes no messages or
+/// the holds that it observes have changed, and after a write that failed.
 ///
 /// Operators thus see all processes of an installation, wherever they run. A process that has just become ready is not
 /// reported as unready for the rest of the interval. A process writes at most one heartbeat per second.
@@ -61,8 +63,9 @@ package final class HeartbeatDuty: FinalizingService {
         while !drain.isDraining, !Task.isCancelled {
             // The state is read before the write, so that a change during the write is reported next.
             let told = news
-            await say()
-            await rest(having: told, until: drain)
+            let isWritten = await say()
+            // After an outage of the database, operators must not see a silence that is over.
+            await rest(for: isWritten ? interval : min(interval, Self.retryInterval), having: told, until: drain)
         }
         self.drain.withLock { drain in
             guard !drain.isOver else { return }
@@ -102,13 +105,15 @@ package final class HeartbeatDuty: FinalizingService {
 
     private static let patience = Duration.seconds(2)
 
+    private static let retryInterval = Duration.seconds(1)
+
     /// A process that drains still sends, so that an operator waits for it to observe a hold.
     private static let drainInterval = Duration.seconds(1)
 
     /// Waits until the next heartbeat is due.
     ///
     /// An operator who has sent a SIGHUP or started the process will check the result soon.
-    private func rest(having told: HeartbeatChange, until drain: DrainSignal) async {
+    private func rest(for interval: Duration, having told: HeartbeatChange, until drain: DrainSignal) async {
         var rested = Duration.zero
         while rested < interval, news == told {
             guard !drain.isDraining, !Task.isCancelled else { return }
@@ -136,7 +141,9 @@ package final class HeartbeatDuty: FinalizingService {
         )
     }
 
-    private func say(isDraining: Bool = false) async {
+    /// Writes a heartbeat, and returns whether it is written.
+    @discardableResult
+    private func say(isDraining: Bool = false) async -> Bool {
         var report = Heartbeat(identity, catalogs: source.current.fingerprint)
         report.refusal = source.refusal
         report.hindrance = hindrance()
@@ -145,8 +152,10 @@ package final class HeartbeatDuty: FinalizingService {
         fill(&report)
         do throws(StoreError) {
             try await book.announce(report)
+            return true
         } catch {
             logger.debug("cannot write the heartbeat", ["error": .error(error)])
+            return false
         }
     }
 }

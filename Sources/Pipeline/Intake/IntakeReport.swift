@@ -1,3 +1,4 @@
+package import BellhopRules
 package import ServiceRuntime
 package import Store
 import Synchronization
@@ -133,10 +134,11 @@ package final class IntakeReport: Service {
 extension Intake {
     /// Returns a worker's heartbeat service.
     ///
-    /// Its reports contain failing providers, the pull rates, the worker's figures and the reason why it takes no
-    /// messages, if any.
+    /// Its reports contain the lanes that it serves, failing providers, the pull rates, the worker's figures and the
+    /// reason why it takes no messages, if any.
     package func rollCall(
         _ identity: Heartbeat.Identity,
+        lanes: [Lane]? = nil,
         book: HeartbeatStore,
         figures: WorkerFigures? = nil,
         every interval: Duration = HeartbeatDuty.usualInterval,
@@ -151,6 +153,7 @@ extension Intake {
             hindrance: hindrance,
             holds: { [holds = worker.outlets.holds] in holds.numbers }
         ) { report in
+            report.lanes = lanes
             (report.troubles, report.takings) = worker.outlets.streaks(at: context.time.timestamp)
             report.activities = worker.outlets.activities(at: context.time.timestamp)
             report.figures = figures?.current ?? [:]

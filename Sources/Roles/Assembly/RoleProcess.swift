@@ -287,7 +287,7 @@ extension Heartbeat.Predecessor {
     /// Reads a supervisor's message; `nil` for the first process in its place.
     fileprivate init?(_ start: SupervisedStart) {
         guard let process = start.predecessor else { return nil }
-        let hungAt = start.hungAt.map { Timestamp(clamping: Instant(seconds: $0).microseconds) }
-        self.init(process: Int(process), hungAt: hungAt)
+        let hungUntil = start.hungUntil.map { Timestamp(clamping: Instant(seconds: $0).microseconds) }
+        self.init(process: Int(process), hungUntil: hungUntil)
     }
 }

@@ -126,7 +126,10 @@ final class SupervisedProcess: Service {
         let (child, pulse): (ChildProcess, ProcessPulse)
         do throws(CommandFailure) {
             var program = program
-            program.environment[SupervisedStart.variable] = start.withLock { $0.text }
+            program.environment[SupervisedStart.variable] = start.withLock { start in
+                start.noteStart(at: Int64(Date().timeIntervalSince1970))
+                return start.text
+            }
             pulse = try ProcessPulse()
             child = try ChildProcess(program, lifeline: lifeline, pulse: pulse)
         } catch {
@@ -137,9 +140,13 @@ final class SupervisedProcess: Service {
         let hung = start.withLock { $0.hung }
         let ending = await attend(child, pulse, drain)
         current.withLock { $0 = nil }
-        start.withLock { $0.predecessor = child.id }
+        let isHung = start.withLock { start in
+            let isHung = start.hung > hung
+            start.noteEnd(of: child.id, isHung: isHung)
+            return isHung
+        }
         if drain.isDraining { try judgeDrain(ending) }
-        return .ended(ending, isHung: start.withLock { $0.hung } > hung)
+        return .ended(ending, isHung: isHung)
     }
 
     private func attend(_ child: ChildProcess, _ pulse: ProcessPulse, _ drain: DrainSignal) async -> ChildExit {
@@ -168,10 +175,7 @@ final class SupervisedProcess: Service {
             guard await Self.interval(), !drain.isDraining else { return }
             silence = pulse.hasBeaten() ? .zero : silence + ProcessPulse.interval
         }
-        start.withLock { start in
-            start.hung += 1
-            start.hungAt = Int64(Date().timeIntervalSince1970)
-        }
+        start.withLock { $0.hung += 1 }
         let fields: LogFields = ["child": .integer(Int(child.id)), "silent": .span(silence)]
         logger.warning("the \(kind) hangs, ending it", fields)
         child.terminate()

@@ -56,18 +56,30 @@ package final class ProcessPulse: Sendable {
 package struct SupervisedStart: Sendable, Equatable {
     /// The number of hung processes that the supervisor has replaced in this place.
     package var hung = 0
-    /// When the latest of them was replaced, in seconds since 1970.
-    package var hungAt: Int64?
+    /// When the process replaces one that hung, in seconds since 1970; `nil` if the one before it did not hang.
+    package private(set) var hungUntil: Int64?
     /// The id of the process before this one.
-    package var predecessor: Int32?
+    package private(set) var predecessor: Int32?
 
     package init() {}
+
+    /// Notes that a child has ended, so that the next one replaces it.
+    package mutating func noteEnd(of child: Int32, isHung: Bool) {
+        predecessor = child
+        // The time follows with the next start, which a pause may delay.
+        hungUntil = isHung ? 0 : nil
+    }
+
+    /// Notes the time of the next child's start, in seconds since 1970.
+    package mutating func noteStart(at seconds: Int64) {
+        if hungUntil != nil { hungUntil = seconds }
+    }
 
     /// The variable by which a supervisor hands it over.
     package static let variable = "BELLHOP_SUPERVISED_START"
 
     /// The value of the variable for children of this process.
-    package var text: String { "\(getpid()),\(hung),\(hungAt ?? 0),\(predecessor ?? 0)" }
+    package var text: String { "\(getpid()),\(hung),\(hungUntil ?? 0),\(predecessor ?? 0)" }
 
     /// Reads the variable; `nil` for a process without a supervisor.
     ///
@@ -76,7 +88,7 @@ package struct SupervisedStart: Sendable, Equatable {
         let numbers = environment[Self.variable]?.split(separator: ",").compactMap { Int64($0) } ?? []
         guard numbers.count == 4, numbers[0] == Int64(parent) else { return nil }
         hung = Int(clamping: numbers[1])
-        hungAt = numbers[2] > 0 ? numbers[2] : nil
+        hungUntil = numbers[2] > 0 ? numbers[2] : nil
         predecessor = numbers[3] > 0 ? Int32(exactly: numbers[3]) : nil
     }
 

@@ -25,11 +25,13 @@ extension Duration {
         return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
     }
 
-    /// The duration in its largest unit, without a fraction: `59 s`, `2 min`, `3 h`, `5 d`.
+    /// The duration in its largest unit, without a fraction: `119 s`, `2 min`, `3 h`, `5 d`.
+    ///
+    /// Two minutes are the first ones, because `1 min` would stand for almost two.
     package var roughly: String {
         let seconds = components.seconds
         switch seconds {
-        case ..<60: return "\(seconds) s"
+        case ..<120: return "\(seconds) s"
         case ..<3_600: return "\(seconds / 60) min"
         case ..<86_400: return "\(seconds / 3_600) h"
         default: return "\(seconds / 86_400) d"

@@ -29,12 +29,12 @@ package struct Heartbeat: Sendable, Equatable {
     /// The process whose place another one has taken.
     package struct Predecessor: Sendable, Equatable {
         package let process: Int
-        /// When a process in this place was last replaced because it hung, or `nil` if none was.
-        package let hungAt: Timestamp?
+        /// When it was replaced because it hung, or `nil` if it did not hang.
+        package let hungUntil: Timestamp?
 
-        package init(process: Int, hungAt: Timestamp?) {
+        package init(process: Int, hungUntil: Timestamp?) {
             self.process = process
-            self.hungAt = hungAt
+            self.hungUntil = hungUntil
         }
     }
 
@@ -59,6 +59,8 @@ package struct Heartbeat: Sendable, Equatable {
     /// The numbers of the holds that a worker observes; `nil` for a process that sends nothing, or that does not report
     /// them.
     package var holds: [Int64]?
+    /// The lanes that a worker serves; `nil` for another process, or for one that does not report them.
+    package var lanes: [Lane]?
 
     package init(_ identity: Identity, catalogs: String) {
         self.identity = identity
@@ -86,7 +88,15 @@ package struct HeartbeatStore: Sendable {
     /// The maximum number of processes shown.
     package static let most = 1_000
 
+    /// The time without a heartbeat of any process from which the cause is likely to be common, such as an outage of the
+    /// database.
+    ///
+    /// It is longer than the interval of heartbeats and shorter than the time after which a process counts as silent.
+    package static let commonSilence = Duration.seconds(15)
+
     /// Stores a process's heartbeat and report, and deletes processes without a heartbeat for five minutes.
+    ///
+    /// The first heartbeat of all processes after ``commonSilence`` is marked as such, until the process ends.
     package func announce(_ report: Heartbeat) async throws(PostgresError) {
         let own = report.identity
         _ = try await pool.run(
@@ -111,20 +121,30 @@ package struct HeartbeatStore: Sendable {
         _ = try await pool.run(Self.leave, [.text(id)])
     }
 
-    /// Returns the processes with a heartbeat in the last half minute, ordered by role and age.
+    /// Returns the processes with a heartbeat in the last half minute, ordered by role, host and process id.
     package func all() async throws(PostgresError) -> [LiveProcess] {
         try await pool.run(Self.all, []).map(LiveProcess.init)
     }
+
+    /// ``commonSilence`` for the database.
+    static let interval = "interval '\(commonSilence.components.seconds) s'"
 
     private static let announce = Statement(
         """
         INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls,
                                     schema_version, message_version, hindrance, figures, draining_since)
-        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12, $13,
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12,
+                $13::jsonb || CASE WHEN EXISTS (SELECT FROM processes)
+                        AND NOT EXISTS (SELECT FROM processes WHERE seen_at > now() - \(interval))
+                    THEN jsonb_build_object('\(Heartbeat.resumedKey)', jsonb_build_array(
+                        (extract(epoch FROM now()) * 1000000)::bigint))
+                    ELSE '{}' END,
                 CASE WHEN $14 THEN now() END)
         ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
             troubles = excluded.troubles, pulls = excluded.pulls, hindrance = excluded.hindrance,
-            figures = excluded.figures, seen_at = now(),
+            figures = jsonb_strip_nulls(jsonb_build_object(
+                '\(Heartbeat.resumedKey)', p.figures -> '\(Heartbeat.resumedKey)')) || excluded.figures,
+            seen_at = now(),
             draining_since = coalesce(p.draining_since, excluded.draining_since)
         """
     )
@@ -140,9 +160,15 @@ package struct HeartbeatStore: Sendable {
         schema_version::bigint, message_version::bigint, hindrance, figures, draining_since
         """
 
+    /// The order of processes, which does not change with their heartbeats.
+    static let order = "role, host, process, id"
+
     private static let all = Statement(
         """
-        SELECT \(columns) FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
+        SELECT * FROM (
+            SELECT \(columns) FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
+        ) AS seen
+        ORDER BY \(order)
         """,
         effect: .reads
     )
@@ -186,16 +212,20 @@ extension Heartbeat {
     }
 
     /// The keys of lists that are stored among the figures.
-    fileprivate static let (holdsKey, predecessorKey) = ("holds", "predecessor")
+    fileprivate static let (holdsKey, lanesKey, predecessorKey) = ("holds", "lanes", "predecessor")
+    /// The key of the time of the first heartbeat after a common silence, in microseconds since 1970.
+    static let resumedKey = "resumed"
+    fileprivate static let lists = [holdsKey, lanesKey, predecessorKey, resumedKey]
 
     fileprivate var figuresJSON: [UInt8] {
         var object = JSONObject()
         for (name, numbers) in figures { object[name] = .array(numbers.map { .number(JSONNumber(Int64($0))) }) }
         if let predecessor = identity.predecessor {
-            let numbers = [Int64(predecessor.process), predecessor.hungAt?.microseconds ?? 0]
+            let numbers = [Int64(predecessor.process), predecessor.hungUntil?.microseconds ?? 0]
             object[Self.predecessorKey] = .array(numbers.map { .number(JSONNumber($0)) })
         }
         if let holds { object[Self.holdsKey] = .array(holds.map { .number(JSONNumber($0)) }) }
+        if let lanes { object[Self.lanesKey] = .array(lanes.map { .string($0.rawValue) }) }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 }
@@ -223,10 +253,11 @@ extension LiveProcess {
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
         for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
         report.hindrance = try rows.optionalText(row, 13)
-        for figure in figures.members where ![Heartbeat.holdsKey, Heartbeat.predecessorKey].contains(figure.key) {
+        for figure in figures.members where !Heartbeat.lists.contains(figure.key) {
             report.figures[figure.key] = figure.value.array?.compactMap { $0.number?.int64.map { Int(clamping: $0) } }
         }
         report.holds = figures[Heartbeat.holdsKey]?.array?.compactMap { $0.number?.int64 }
+        report.lanes = figures[Heartbeat.lanesKey]?.array?.compactMap { $0.string.flatMap(Lane.init(rawValue:)) }
         let drainingSince = try rows.timestamp(row, 15)
         report.isDraining = drainingSince != nil
         self.init(
@@ -242,7 +273,7 @@ extension Heartbeat.Predecessor {
     fileprivate init?(_ json: JSONValue?) {
         let numbers = json?.array?.compactMap { $0.number?.int64 } ?? []
         guard numbers.count == 2 else { return nil }
-        self.init(process: Int(clamping: numbers[0]), hungAt: numbers[1] > 0 ? Timestamp(clamping: numbers[1]) : nil)
+        self.init(process: Int(clamping: numbers[0]), hungUntil: numbers[1] > 0 ? Timestamp(clamping: numbers[1]) : nil)
     }
 }
 

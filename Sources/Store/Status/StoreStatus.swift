@@ -86,6 +86,8 @@ package struct StoreStatus: Sendable {
     package let retries: [WaitingRetries]
     /// The processes whose heartbeats have stopped without an orderly end.
     package let silentProcesses: [LiveProcess]
+    /// The cause that their silence has in common, so that it says nothing about each of them; `nil` without one.
+    package let commonSilence: CommonSilence?
     /// Retention times that are in the future, as a wrong clock leaves them behind.
     package let retiredAhead: [RetiredAhead]
 
@@ -122,6 +124,7 @@ package struct StoreStatus: Sendable {
         holds = try await OperatorHold.all(on: pool)
         processes = try await HeartbeatStore(pool: pool).all()
         silentProcesses = try await pool.run(Self.silentStatement, []).map(LiveProcess.init)
+        commonSilence = silentProcesses.isEmpty ? nil : try await CommonSilence(of: pool)
         let hasOutages = processes.contains { seen in
             !seen.report.troubles.isEmpty || seen.report.takings.contains { $0.recoveredAt != nil }
         }
@@ -143,7 +146,7 @@ package struct StoreStatus: Sendable {
         """
         SELECT \(HeartbeatStore.columns) FROM processes
         WHERE seen_at <= now() - interval '30 s' AND seen_at > now() - interval '5 min' AND draining_since IS NULL
-        ORDER BY seen_at DESC LIMIT 20
+        ORDER BY \(HeartbeatStore.order) LIMIT 20
         """,
         effect: .reads
     )

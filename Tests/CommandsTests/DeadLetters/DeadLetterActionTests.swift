@@ -261,7 +261,7 @@ struct DeadLetterActionTests {
             #expect(all == lost, "all of them failed")
             let json = await prompt.run("dead-letters", "replays", "1", "--json")
             #expect(json.output.contains(#""course":{"settled":["#), "\(json.output)")
-            for (span, heading) in [("400 ms", "All within 1 s:"), ("90 s", "Over 1 min:")] {
+            for (span, heading) in [("400 ms", "All within 1 s:"), ("90 s", "Over 90 s:")] {
                 _ = try await pipeline.servers.owner.run(
                     "UPDATE replays SET started_at = finished_at - $1::text::interval",
                     [.text(span)]

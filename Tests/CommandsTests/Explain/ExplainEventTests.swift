@@ -175,7 +175,7 @@ struct ExplainEventTests {
             UPDATE inbox SET created_at = '2026-03-01T10:01:00Z', said_at = '2026-03-01T10:00:00Z'
             """
         try await ask(["noti_0000000000000001"], after: sql) { answer, text in
-            let late = "Its producer sent it at 2026-03-01 10:00:00 UTC (11:00), and it was recorded 1 min later."
+            let late = "Its producer sent it at 2026-03-01 10:00:00 UTC (11:00), and it was recorded 60 s later."
             #expect(text.contains(late), "\(answer.output)")
             let moment = "2026-03-01 10:00:00 (11:00) the producer says it sent the event"
             #expect(text.contains(moment), "\(answer.output)")

@@ -205,7 +205,7 @@ struct RetriesCommandTests {
             let unused = #"{"app":"padel","provider":"apns","state":"unused","acceptedPerMinute":0,"#
             #expect(json.output.contains(unused), "\(json.output)")
             let text = await prompt.run("providers")
-            for words in ["accepts", "1,200", "8 ms", "UNREGISTERED", "unused"] {
+            for words in ["accepts", "1,200", "8 ms", "UNREGISTERED", "nothing sent", "none in "] {
                 #expect(text.output.contains(words), "\(text.output)")
             }
         }

@@ -74,6 +74,43 @@ struct StatusTests {
         }
     }
 
+    private static let waiting = """
+        INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+        VALUES ('drop', 'u', 'n', 'push', $1, 'deferred', $2, now())
+        """
+
+    @Test("a retry message without a waiting delivery is explained, and one with a delivery is not")
+    func leftovers() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { full, _ in
+                // No message returns from the tier while the test runs.
+                let queue = "\(servers.names.namespace).retry.10m"
+                try await BrokerSession.with(try servers.broker, name: "test, long tier") { session in
+                    _ = try session.declareQueue(queue, arguments: ["x-queue-type": .string("quorum")])
+                }
+                let publisher = Publisher(PublisherOptions(broker: try servers.broker, name: "test"))
+                publisher.start()
+                let body = Array("{}".utf8)
+                let message = OutgoingMessage(exchange: "", routingKey: queue, properties: .init(), body: body)
+                #expect(await publisher.publish([message]) == [.confirmed])
+                await publisher.close()
+                let prompt = full.with("BELLHOP_RETRY_DELAYS", "10m")
+                let left = try await answer(to: prompt) { $0.retries.first?.ready == 1 }
+                #expect(left.retryLeftovers == 1)
+                let text = await prompt.run("status").output
+                let line = "1 retry message belongs to no waiting retry (brought forward or ended) and will have no"
+                #expect(text.contains("\n  \(line) effect\n"), "\(text)")
+                try await servers.addRetry("a", through: "fcm", dueIn: 610)
+                let owned = try await answer(to: prompt) { $0.deliveries.owed == 1 }
+                #expect(owned.retryLeftovers == 0)
+                #expect(await !prompt.run("status").output.contains("no waiting retry"))
+                try await BrokerSession.with(try servers.broker, name: "test, long tier") { session in
+                    try session.deleteQueue(queue)
+                }
+            }
+        }
+    }
+
     @Test("a provider that rejects credentials is reported with its reason, as text and JSON")
     func breakers() async throws {
         try await ServerFixture.withTopology { servers in
@@ -85,10 +122,18 @@ struct StatusTests {
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let text = await prompt.run("status").output.replacing("\n   ", with: " ")
                 #expect(text.contains("fcm refuses drop (ios) for"))
+                let page = "; see docs/runbooks/provider-refuses.md, and bellhop providers probe"
                 #expect(text.contains("THIRD_PARTY_AUTH_ERROR: 0 pushes wait, next try at "))
                 #expect(text.contains("email refuses drop for"))
                 #expect(text.contains("authentication-refused: 0 mails wait, next try at "))
+                #expect(text.contains(page), "\(text)")
+                for (device, outlet) in [("a", "drop/fcm/ios"), ("b", "drop/fcm/ios"), ("c", "drop/fcm/android")] {
+                    _ = try await servers.owner.run(Statement(Self.waiting), [.text(device), .text(outlet)])
+                }
+                let counted = await prompt.run("status").output.replacing("\n   ", with: " ")
+                #expect(counted.contains("THIRD_PARTY_AUTH_ERROR: 2 pushes wait, next try at "), "\(counted)")
                 let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#"docs/runbooks/provider-refuses.md","page":"providers"}"#), "\(json)")
                 #expect(json.contains(#""provider":"fcm","platform":"ios","reason":"THIRD_PARTY_AUTH_ERROR""#))
             }
         }
@@ -280,6 +325,7 @@ private struct StatusAnswer: Decodable {
     let schedulers: Int
     let lanes: [Queue]
     let retries: [Queue]
+    let retryLeftovers: Int?
     let deliveries: Deliveries
     let plannedEvents: Planned
     let deadLetters: DeadLetters

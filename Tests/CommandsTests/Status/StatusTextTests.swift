@@ -175,7 +175,7 @@ struct StatusTextTests {
 
     @Test(
         "durations are shown in the largest unit that fits",
-        arguments: [(59, "59 s"), (60, "1 min"), (7_199, "1 h"), (86_400, "1 d"), (864_000, "10 d")]
+        arguments: [(59, "59 s"), (119, "119 s"), (120, "2 min"), (7_199, "1 h"), (86_400, "1 d"), (864_000, "10 d")]
     )
     func spans(seconds: Int, text: String) {
         #expect(Duration.seconds(seconds).roughly == text)

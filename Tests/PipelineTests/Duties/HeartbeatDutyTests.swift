@@ -49,6 +49,24 @@ struct HeartbeatDutyTests {
         }
     }
 
+    @Test("a heartbeat that the database does not accept is repeated without a wait for the next one")
+    func failedWrite() async throws {
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            _ = try await servers.owner.run("ALTER TABLE processes RENAME TO absent")
+            let log = CapturedLog()
+            let rollCall = rollCall(servers, book, every: .seconds(3600), log: log)
+            let drain = DrainSignal()
+            let running = Task { try await rollCall.run(until: drain) }
+            try await eventually("the write fails") { log.messages.contains("cannot write the heartbeat") }
+            _ = try await servers.owner.run("ALTER TABLE absent RENAME TO processes")
+            try await eventually("it is seen") { try await book.all().count == 1 }
+            drain.fire()
+            try await running.value
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
     @Test("the result of a reload is written without a wait for the next heartbeat")
     func reload() async throws {
         try await ServerFixture.withSchema { servers in
@@ -124,6 +142,7 @@ struct HeartbeatDutyTests {
         _ book: HeartbeatStore,
         _ source: CatalogSource? = nil,
         every interval: Duration = .milliseconds(20),
+        log: CapturedLog = CapturedLog(),
         hindrance: @escaping @Sendable () -> String? = { nil },
         holds: (@Sendable () -> [Int64])? = nil
     ) -> HeartbeatDuty {
@@ -131,7 +150,7 @@ struct HeartbeatDutyTests {
             Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
             book: book,
             source: source ?? CatalogSource(servers.catalogs),
-            logger: Logger(label: "test", level: .error, sink: CapturedLog()),
+            logger: Logger(label: "test", level: .debug, sink: log),
             interval: interval,
             hindrance: hindrance,
             holds: holds

@@ -103,7 +103,9 @@ struct ProcessPulseTests {
     @Test("what a supervisor tells its child is read as it was written, and other values are ignored")
     func start() {
         var start = SupervisedStart()
-        (start.hung, start.hungAt, start.predecessor) = (2, 1_767_225_600, 77)
+        start.hung = 2
+        start.noteEnd(of: 77, isHung: true)
+        start.noteStart(at: 1_767_225_600)
         let own = getpid()
         #expect(SupervisedStart([SupervisedStart.variable: start.text], parent: own) == start)
         let first = SupervisedStart()
@@ -111,5 +113,20 @@ struct ProcessPulseTests {
         #expect(SupervisedStart([SupervisedStart.variable: start.text]) == nil, "it is of another supervisor")
         #expect(SupervisedStart([:]) == nil)
         #expect(SupervisedStart([SupervisedStart.variable: "1,2"], parent: 1) == nil)
+    }
+
+    @Test("a child replaces a hung one from its own start on, and the child after it does not")
+    func replacement() {
+        var start = SupervisedStart()
+        start.noteStart(at: 50)
+        #expect(start.hungUntil == nil && start.predecessor == nil)
+        start.noteEnd(of: 77, isHung: true)
+        start.noteStart(at: 100)
+        #expect(start.hungUntil == 100 && start.predecessor == 77)
+        start.noteStart(at: 130)
+        #expect(start.hungUntil == 130, "the start at 100 failed")
+        start.noteEnd(of: 78, isHung: false)
+        start.noteStart(at: 200)
+        #expect(start.hungUntil == nil && start.predecessor == 78)
     }
 }

@@ -31,7 +31,7 @@ enum WrittenStatements {
         "DeadLetterFilter.swift", "DeadLetterSummary.swift", "DeadLetterComposition.swift", "FanoutAdmin.swift",
         "FanoutUser.swift", "AudienceSize.swift", "HoldAdmin.swift", "HoldAdmin+Discarding.swift",
         "HoldAdmin+Deferred.swift",
-        "RetryAdmin.swift", "WaitingBacklog.swift", "BreakerAdmin.swift",
+        "RetryAdmin.swift", "WaitingBacklog.swift", "BreakerAdmin.swift", "CommonSilence.swift",
     ]
 
     static func all() throws -> [Written] {

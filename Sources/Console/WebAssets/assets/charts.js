@@ -29,8 +29,15 @@ const chartSize = () => ({ width: matchMedia("(max-width: 820px)").matches ? 340
 /** Returns the time of day in UTC, up to a character of the ISO form: 16 for minutes, 19 for seconds. */
 const utc = (milliseconds, end) => new Date(milliseconds).toISOString().slice(11, end);
 
-/** Returns a round number that is not below any of the values. */
-function ceiling(largest) {
+/** Round numbers of seconds, each with a round half in the same unit or in the next smaller one. */
+const ROUND_SECONDS = [2, 4, 10, 20, 60, 120, 240, 600, 1_200, 3_600, 7_200, 14_400, 43_200, 86_400, 172_800];
+
+/** Returns a round number of the unit that is not below any of the values. */
+function ceiling(largest, unit) {
+  if (unit === "s") {
+    const round = ROUND_SECONDS.find((seconds) => seconds >= largest);
+    return round ?? 2 * ceiling(largest / 172_800) * 86_400;
+  }
   if (!(largest > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));
   return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= largest);
@@ -59,17 +66,18 @@ function chart(title, unit, series, data) {
   const latest = columns.map((column) => rows.findLast((row) => row[column] !== null)?.[column] ?? null);
   const body = rows.length < 2
     ? el("p", { class: "muted empty-chart" }, "The first points come within seconds of the console's start.")
-    : plot(title, write, series, columns, rows, data.marks ?? []);
+    : plot(title, unit, series, columns, rows, data.marks ?? []);
   const legend = el("ul", { class: "legend" }, series.map((one, place) => el("li", {},
     el("i", { class: `dot c-${one.colour}` }), `${one.name} `,
     el("b", {}, latest[place] === null ? "–" : write(latest[place])))));
   return card(title, null, body, legend);
 }
 
-function plot(title, write, series, columns, rows, marks) {
+function plot(title, unit, series, columns, rows, marks) {
+  const write = UNITS[unit];
   const { width, height, left, right, top, bottom } = chartSize();
   const [first, last] = [rows[0][0], rows.at(-1)[0]];
-  const top_ = ceiling(Math.max(0, ...rows.flatMap((row) => columns.map((column) => row[column] ?? 0))));
+  const top_ = ceiling(Math.max(0, ...rows.flatMap((row) => columns.map((column) => row[column] ?? 0))), unit);
   const x = (at) => left + ((at - first) / Math.max(1, last - first)) * (width - left - right);
   const y = (value) => height - bottom - (value / top_) * (height - top - bottom);
   const cursor = draw("g", { class: "cursor", visibility: "hidden" });

@@ -2,12 +2,12 @@
 
 /** The states of an outlet, with their words and colours. */
 const OUTLET_STATES = {
-  accepts: ["accepts", "good"], failing: ["fails", "bad"], "breaker-open": ["breaker open", "bad"], held: ["held", "warn"], unused: ["not used yet", ""],
+  accepts: ["accepts", "good"], failing: ["fails", "bad"], "breaker-open": ["breaker open", "bad"], held: ["held", "warn"], unused: ["nothing sent", ""],
 };
 
 function outletState(one) {
   const [words, kind] = OUTLET_STATES[one.state] ?? [one.state, ""];
-  return [tag(one.breaker ? `${words}: ${one.breaker}` : words, kind),
+  return [tag(one.breaker ? [`${words}: `, breakable(one.breaker)] : words, kind),
     one.holds.map((hold) => [" ", link("#/holds", `hold ${hold}`, { class: "kept", "data-key": `${one.app}-${one.provider}-${hold}` })])];
 }
 
@@ -51,12 +51,14 @@ const providersView = {
   load: () => client.ask("providers"),
   show({ providers }) {
     if (providers.length === 0) return [nothing("providers", "No provider yet", "Workers report their providers within ten seconds of their start.")];
+    // A worker reports nothing from before its start.
+    const none = (one) => one.reportedSince ? el("span", { class: "muted", title: `since the latest start of a worker, ${clock(one.reportedSince)}` }, `none in ${span((Date.now() - Date.parse(one.reportedSince)) / 1_000)}`) : "–";
     const time = (milliseconds) => (milliseconds === null ? "–" : UNITS.ms(milliseconds));
     return [
-      el("p", { class: "lead" }, "Rates and durations are those of the last minute or two, of all workers together."),
+      el("p", { class: "lead" }, "Rates and durations are those of the last minute or two, of all workers together. Workers report what they have sent since their start: “none in 12 min” is the time since the latest start."),
       table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting"], providers.map((one) => [
         one.app, one.provider, outletState(one), grouped(one.acceptedPerMinute), grouped(one.rejectedPerMinute), time(one.medianMilliseconds), time(one.p95Milliseconds),
-        ago(one.lastAcceptedAt), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : "–", [waitingRetries(one), behindBreaker(one)]]), { label: "providers", kind: "cards dense" }),
+        one.lastAcceptedAt ? ago(one.lastAcceptedAt) : none(one), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : none(one), [waitingRetries(one), behindBreaker(one)]]), { label: "providers", kind: "cards dense" }),
     ];
   },
 };

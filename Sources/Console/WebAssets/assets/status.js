@@ -29,7 +29,7 @@ function figuresShown(status) {
   const crew = status.processes?.filter(({ role, drainingSince }) => role === "worker" && !drainingSince).length ?? null;
   return el("div", { class: "figures" },
     figure(crew, crew === 1 ? "worker" : "workers", null, crew === 0 ? "bad" : ""),
-    figure(status.database.reached ? ready : null, "wait in lanes"),
+    figure(status.database.reached ? ready : null, "ready in lanes"),
     figure(owed?.owed ?? null, "not yet delivered", null, owed?.overdue > 0 ? "warn" : ""),
     figure(status.deadLetters?.open ?? null, "dead letters open", "#/desk", status.deadLetters?.open > 0 ? "bad" : ""),
     figure(status.fanouts ? status.fanouts.running + status.fanouts.paused : null, "fan-outs", "#/fanouts", status.fanouts?.paused > 0 ? "warn" : ""),
@@ -43,7 +43,9 @@ function lanesShown(status) {
     lane.oldestAgeSeconds === null ? "–" : span(lane.oldestAgeSeconds), cell(lane.consumers)]);
   const others = [["resume", status.resumes], ["retry", status.retries]].flatMap(([name, queues]) => (queues ?? [])
     .filter(({ ready }) => ready > 0).map((queue) => [`${name} ${queue.lane ?? queue.tier}`, cell(queue.ready), cell(queue.unacked), "–", cell(queue.consumers)]));
-  return card("Lanes", null, table(["lane", "#ready", "#unacked", "#oldest", "#consumers"], [...rows, ...others], { label: "lanes" }));
+  const left = status.retryLeftovers ?? 0;
+  return card("Lanes", null, table(["lane", "#ready", "#unacked", "#oldest", "#consumers"], [...rows, ...others], { label: "lanes" }),
+    left > 0 ? el("p", { class: "muted small" }, `${of(left, "retry message")} ${left === 1 ? "belongs" : "belong"} to no waiting retry (brought forward or ended) and will have no effect.`) : null);
 }
 
 function owedShown(status) {
@@ -62,7 +64,7 @@ function backlogsShown(status) {
 
 function providersShown(status) {
   const rows = [
-    ...(status.breakers ?? []).map((one) => [one.app, one.provider, tag(one.reason, "bad"), ago(one.openSince), `${grouped(one.waiting)}${one.waitingIsCapped ? " or more" : ""} wait, next try in ${span(one.nextProbeInSeconds)}`]),
+    ...(status.breakers ?? []).map((one) => [one.app, one.provider, tag(breakable(one.reason), "bad"), ago(one.openSince), `${grouped(one.waiting)}${one.waitingIsCapped ? " or more" : ""} wait, next try in ${span(one.nextProbeInSeconds)}`]),
     ...(status.failingProviders ?? []).map((one) => [one.app, one.provider, tag(one.word, "warn"), ago(one.since), [of(one.answers, "answer"), ", the last ", ago(one.latestAt)]]),
   ];
   if (rows.length === 0) return null;

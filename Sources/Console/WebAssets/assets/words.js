@@ -7,10 +7,10 @@ function of(count, one, many = `${one}s`) {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** Returns `12 s`, `3 min`, `2 h`, `4 d`: the largest unit with a value above zero. */
+/** Returns `119 s`, `3 min`, `2 h`, `4 d`; two minutes are the first, because `1 min` would stand for almost two. */
 function span(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 60) return `${whole} s`;
+  if (whole < 120) return `${whole} s`;
   if (whole < 3_600) return `${Math.floor(whole / 60)} min`;
   if (whole < 86_400) return `${Math.floor(whole / 3_600)} h`;
   return `${Math.floor(whole / 86_400)} d`;

@@ -1,0 +1,93 @@
+import BellhopRules
+import Pipeline
+import ServiceRuntime
+import Store
+
+/// Processes without heartbeats, and those that have replaced one.
+extension Status {
+    /// Processes that have stopped their heartbeats without an orderly end, and that no supervisor has replaced yet.
+    private var silent: [LiveProcess] {
+        let replaced = Set(processes.compactMap { seen in predecessor(of: seen.report.identity) })
+        return (database.value?.store?.silentProcesses ?? []).filter { seen in
+            !replaced.contains(Place(host: seen.report.identity.host, process: seen.report.identity.process))
+        }
+    }
+
+    /// The cause that the silence of these processes has in common; `nil` if there is none.
+    var commonSilence: CommonSilence? { silent.isEmpty ? nil : database.value?.store?.commonSilence }
+
+    /// Processes that are apparently unable to send heartbeats.
+    var silentProcesses: [String] {
+        guard commonSilence == nil else { return [] }
+        return silent.prefix(Self.hindrances).map { seen in
+            let own = seen.report.identity
+            let silence = max(.zero, time - Instant(microseconds: seen.seenAt.microseconds)).roughly
+            return "\(own.role) \(own.host)[\(own.process)] has sent no heartbeat for \(silence): it hangs, its host "
+                + "does, or it was killed. \(consequence(of: seen.report))"
+        }
+    }
+
+    /// Returns the effect of a hung process on its work, and the act that ends it.
+    private func consequence(of silent: Heartbeat) -> String {
+        let others = processes.map(\.report).filter { $0.identity.role == silent.identity.role && !$0.isDraining }
+        let replacing = "if it still runs, end it, and start another"
+        guard silent.identity.role == "worker" else {
+            return others.isEmpty
+                ? "No other \(silent.identity.role) runs: due deliveries, reminders and dead letters wait; \(replacing)"
+                : "If it still runs, end it, and another \(silent.identity.role) takes its work"
+        }
+        let taken = "Events that it took wait until it ends, and are not counted as ready"
+        // Older workers do not report their lanes, and usually serve all of them.
+        let served = Set(others.flatMap { $0.lanes ?? Lane.allCases })
+        let alone = Lane.allCases.filter { (silent.lanes ?? Lane.allCases).contains($0) && !served.contains($0) }
+        guard !alone.isEmpty else { return "\(taken); if it still runs, end it, and other workers take its work" }
+        let lanes = alone.map(\.rawValue).joined(separator: " and ")
+        let lack =
+            others.isEmpty
+            ? "no other worker runs" : "no other worker serves the \(lanes) lane\(alone.count > 1 ? "s" : "")"
+        return "\(taken), and \(lack); \(replacing)"
+    }
+
+    /// The report of a common silence, which does not blame any process.
+    var silenceProblems: [String] {
+        switch commonSilence {
+        case .lasting(let silence):
+            [
+                "no process has written a heartbeat for \(silence.roughly), as after an outage of the database: look "
+                    + "again in ten seconds; if it stays, the processes hang or were killed, see docs/runbooks/role-down.md"
+            ]
+        case .over(let since):
+            [
+                "\(silent.count.of("process", "processes")) \(silent.count == 1 ? "has" : "have") written no heartbeat "
+                    + "since a pause of all heartbeats, as after an outage of the database, which ended \(since.roughly) "
+                    + "ago: look again in ten seconds"
+            ]
+        case nil: []
+        }
+    }
+
+    /// A process among all hosts.
+    private struct Place: Hashable {
+        let host: String
+        let process: Int
+    }
+
+    private func predecessor(of own: Heartbeat.Identity) -> Place? {
+        own.predecessor.map { Place(host: own.host, process: $0.process) }
+    }
+
+    /// Processes that have lately replaced one that hung.
+    var replacements: [String] {
+        processes.compactMap { seen in
+            guard let replacedAt = seen.report.identity.predecessor?.hungUntil else { return nil }
+            let since = max(.zero, time - Instant(microseconds: replacedAt.microseconds))
+            guard since < Self.recently else { return nil }
+            let own = seen.report.identity
+            return "\(own.role) \(own.host)[\(own.process)] replaced one that hung, \(since.roughly) ago: nothing is "
+                + "lost; if it repeats, see docs/runbooks/role-down.md"
+        }
+    }
+
+    /// The time for which a replaced process is reported.
+    private static let recently = Duration.seconds(3_600)
+}

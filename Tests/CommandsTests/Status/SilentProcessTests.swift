@@ -1,0 +1,150 @@
+import CommandLineSupport
+import IntegrationSupport
+import Postgres
+import Store
+import TestSupport
+import Testing
+
+@Suite(
+    "Silent processes in the status",
+    .limitedConcurrency,
+    .enabled(if: BothServers.isThere, BothServers.absence),
+    .timeLimit(.ofTest)
+)
+struct SilentProcessTests: ProcessReporting {
+    @Test("a process without heartbeats that has not left in order is a problem, and the most serious ones come first")
+    func silent() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let book = HeartbeatStore(pool: servers.pool)
+                try await book.announce(Self.report("w1", "same"))
+                var last = Self.report("w2", "same")
+                last.isDraining = true
+                try await book.announce(last)
+                try await book.announce(Self.report("s1", "same", role: "scheduler"))
+                try await Self.silence(["w1", "w2"], servers)
+                _ = try await DeadLetterStore(pool: servers.pool).file([DeadLetterSamples.rejected("lost")])
+                let problems = try await Self.problems(prompt)
+                let told = problems.filter { $0.contains("has sent no heartbeat for 4") }
+                #expect(told.count == 1, "\(problems)")
+                #expect(told.first?.hasPrefix("worker h-w1[7] has sent no heartbeat for 4") == true, "\(told)")
+                let taken =
+                    "Events that it took wait until it ends, and are not counted as ready, and no other worker runs"
+                #expect(
+                    told.first?.hasSuffix("\(taken); if it still runs, end it, and start another") == true,
+                    "\(told)"
+                )
+                #expect(problems.last?.contains("1 open dead letter") == true, "\(problems)")
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#"{"severity":"broken","text":"worker h-w1[7] has sent"#), "\(json)")
+                #expect(json.contains(#"{"severity":"to-do","text":"1 open dead letter, grouped"#), "\(json)")
+            }
+        }
+    }
+
+    @Test("a hung process is reported with the work that waits for it, depending on the others of its role")
+    func alone() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                var urgent = Self.report("w1", "same")
+                urgent.lanes = [.urgent, .bulk]
+                try await Self.announce(urgent, servers)
+                try await Self.announce(Self.report("s1", "same", role: "scheduler"), servers)
+                var normal = Self.report("w2", "same")
+                normal.lanes = [.normal, .bulk]
+                try await Self.announce(normal, servers)
+                try await Self.silence(["w1", "s1"], servers)
+                let both = try await Self.problems(prompt).filter { $0.contains("has sent no heartbeat") }
+                #expect(both.count == 2, "\(both)")
+                let due =
+                    "No other scheduler runs: due deliveries, reminders and dead letters wait; if it still runs, end it"
+                #expect(both.first?.contains(due) == true, "\(both)")
+                let lane = "no other worker serves the urgent lane; if it still runs, end it, and start another"
+                #expect(both.last?.contains(lane) == true, "\(both)")
+                var whole = Self.report("w3", "same")
+                whole.lanes = [.urgent]
+                try await Self.announce(whole, servers)
+                try await Self.announce(Self.report("s2", "same", role: "scheduler"), servers)
+                try await Self.silence(["w1", "s1"], servers)
+                let served = try await Self.problems(prompt).filter { $0.contains("has sent no heartbeat") }
+                #expect(served.first?.contains("another scheduler takes its work") == true, "\(served)")
+                #expect(served.last?.hasSuffix("end it, and other workers take its work") == true, "\(served)")
+            }
+        }
+    }
+
+    @Test("no process is called hung while none could write a heartbeat, and until all can have written one again")
+    func outage() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let book = HeartbeatStore(pool: servers.pool)
+                let processes = [Self.report("w1", "same"), Self.report("s1", "same", role: "scheduler")]
+                for report in processes { try await book.announce(report) }
+                try await Self.silence(["w1", "s1"], servers)
+                let none = try await Self.problems(prompt)
+                #expect(!none.contains { $0.contains("it hangs") }, "\(none)")
+                let lasting = "no process has written a heartbeat for 4"
+                #expect(none.filter { $0.hasPrefix(lasting) }.count == 1, "\(none)")
+                // The first one writes again.
+                try await book.announce(processes[1])
+                let marked = try await servers.owner.run("SELECT id FROM processes WHERE figures ? 'resumed'")
+                #expect(try marked.count == 1 && marked.text(0, 0) == "s1")
+                try await Self.resume("s1", "+ 3600", servers)
+                let some = try await Self.problems(prompt)
+                #expect(!some.contains { $0.contains("it hangs") }, "\(some)")
+                let over = "1 process has written no heartbeat since a pause of all heartbeats"
+                #expect(some.filter { $0.hasPrefix(over) }.count == 1, "\(some)")
+                // A worker that writes later does not change the end of the outage, and the other one hangs.
+                try await book.announce(Self.report("w2", "same"))
+                try await Self.resume("s1", "- 16", servers)
+                let hung = try await Self.problems(prompt)
+                #expect(hung.filter { $0.hasPrefix("worker h-w1[7] has sent no heartbeat for") }.count == 1, "\(hung)")
+                #expect(!hung.contains { $0.contains("pause of all") }, "\(hung)")
+                try await book.announce(processes[1])
+                let kept = try await servers.owner.run("SELECT id FROM processes WHERE figures ? 'resumed'")
+                #expect(kept.count == 1, "the mark stays")
+            }
+        }
+    }
+
+    /// Makes heartbeats 40 seconds old.
+    private static func silence(_ ids: [String], _ servers: ServerFixture) async throws {
+        for id in ids {
+            let statement = "UPDATE processes SET seen_at = now() - interval '40 s' WHERE id = $1"
+            _ = try await servers.owner.run(Statement(statement), [.text(id)])
+        }
+    }
+
+    /// Moves the time of the first heartbeat after a common silence, and keeps the process in sight.
+    private static func resume(_ id: String, _ offset: String, _ servers: ServerFixture) async throws {
+        let statement = """
+            UPDATE processes SET seen_at = now() + interval '1 hour', figures = figures || jsonb_build_object(
+                'resumed', jsonb_build_array(((extract(epoch FROM now()) \(offset)) * 1000000)::bigint))
+            WHERE id = $1
+            """
+        _ = try await servers.owner.run(Statement(statement), [.text(id)])
+    }
+
+    @Test("a hung process that its supervisor has replaced is reported as replaced, and not as hanging")
+    func replaced() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let book = HeartbeatStore(pool: servers.pool)
+                try await book.announce(Self.report("w1", "same"))
+                _ = try await servers.owner.run("UPDATE processes SET seen_at = now() - interval '40 s'")
+                var identity = Heartbeat.Identity(id: "w2", role: "worker", version: "0.1.0", host: "h-w1", process: 8)
+                let replacedAt = DeadLetterSamples.ago(125)
+                identity.predecessor = Heartbeat.Predecessor(process: 7, hungUntil: replacedAt)
+                try await book.announce(Heartbeat(identity, catalogs: "same"))
+                let problems = try await Self.problems(prompt)
+                let told = problems.filter { $0.contains("h-w1") && !$0.contains("takes messages") }
+                #expect(told.count == 1, "\(problems)")
+                #expect(told.first?.hasPrefix("worker h-w1[8] replaced one that hung, 2 min ago: ") == true, "\(told)")
+                identity.predecessor = Heartbeat.Predecessor(process: 7, hungUntil: nil)
+                try await book.announce(Heartbeat(identity, catalogs: "same"))
+                let calm = try await Self.problems(prompt).filter { $0.contains("hung") || $0.contains("heartbeat") }
+                #expect(calm == [], "\(problems)")
+            }
+        }
+    }
+}
