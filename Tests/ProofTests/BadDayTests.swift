@@ -33,7 +33,8 @@ struct BadDayTests {
                 let names: [String?] = [
                     "none", "snapshot", "readers", "sessions", "ends", "checkpoints", "neighbour", "rows", "recovered",
                 ]
-                #expect(phases.map { $0["phase"]?.string } == names)
+                let found = phases.map { $0["phase"]?.string }
+                #expect(found == names)
                 for phase in phases {
                     let urgent = phase["urgent"]?["events"]?.number?.int64 ?? 0
                     let hasFigures = phase["eventsPerSecond"]?.number != nil && phase["deadRows"]?.number != nil

@@ -3,7 +3,7 @@ import Pipeline
 import ServiceRuntime
 import Store
 
-/// Processes without heartbeats, and those that have replaced one.
+/// Processes without heartbeats, and processes that have replaced one.
 extension Status {
     /// Processes that have stopped their heartbeats without an orderly end, and that no supervisor has replaced yet.
     private var silent: [LiveProcess] {

@@ -86,7 +86,7 @@ package struct StoreStatus: Sendable {
     package let retries: [WaitingRetries]
     /// The processes whose heartbeats have stopped without an orderly end.
     package let silentProcesses: [LiveProcess]
-    /// The cause that their silence has in common, so that it says nothing about each of them; `nil` without one.
+    /// The cause that their silence has in common, so that no single process is to blame; `nil` without one.
     package let commonSilence: CommonSilence?
     /// Retention times that are in the future, as a wrong clock leaves them behind.
     package let retiredAhead: [RetiredAhead]

@@ -253,7 +253,8 @@ struct DeadLetterActionTests {
             let answer = await prompt.run(["dead-letters", "replay", "--all"] + Self.why)
             #expect(answer.code == .answerIsNo)
             let lines = answer.output.split(separator: "\n").map(String.init)
-            let place = try #require(lines.firstIndex { $0.hasPrefix("  settled  ") })
+            let first = lines.firstIndex { $0.hasPrefix("  settled  ") }
+            let place = try #require(first)
             let settled = lines[place]
             let failed = lines[place + 1]
             #expect(settled.hasPrefix("  settled  ") && settled.count == 11 + ReplayTimeline.parts)
