@@ -133,7 +133,7 @@ struct StatusTests {
                 let counted = await prompt.run("status").output.replacing("\n   ", with: " ")
                 #expect(counted.contains("THIRD_PARTY_AUTH_ERROR: 2 pushes wait, next try at "), "\(counted)")
                 let json = await prompt.run("status", "--json").output
-                #expect(json.contains(#"docs/runbooks/provider-refuses.md","page":"providers"}"#), "\(json)")
+                #expect(json.contains(#"--app drop --provider fcm tries now","page":"providers"}"#), "\(json)")
                 #expect(json.contains(#""provider":"fcm","platform":"ios","reason":"THIRD_PARTY_AUTH_ERROR""#))
             }
         }
