@@ -1,7 +1,7 @@
 import AMQP
 import ServiceRuntime
 
-/// What disturbs the servers in one phase of W7.
+/// The disturbance of the servers in one phase of W7.
 enum Disturbance: String, Sendable, CaseIterable {
     case none, snapshot, readers, sessions, ends, checkpoints, neighbour, rows, recovered
 
@@ -75,7 +75,7 @@ enum Disturbance: String, Sendable, CaseIterable {
         }
     }
 
-    /// Publishes messages of 1 KiB to a queue of its own, which keeps the latest 10,000 of them.
+    /// Publishes messages of 1 KiB to a separate queue, which keeps the latest 10,000 of them.
     private func publishBeside(_ testbed: Testbed, for seconds: Double) async throws {
         let queue = testbed.neighbourQueue
         let broker = try testbed.setup.broker()

@@ -32,7 +32,7 @@ struct PhasesRun: Sendable {
         let deadRows: Int
         let logBytes: Int64
         let pushes: Int
-        /// What the worker's sessions waited for, with their shares, the largest first.
+        /// The events for which the worker's sessions waited, with their shares, the largest first.
         let waits: [(event: String, share: Double)]
     }
 

@@ -60,7 +60,7 @@ struct EventWarnings: Sendable {
     private static func passed(_ event: Event, at now: Timestamp) -> [String] {
         var warnings: [String] = []
         if let deliverAt = event.deliverAt, deliverAt <= now {
-            warnings.append("deliverAt has passed, so the event is delivered at once")
+            warnings.append("deliverAt has passed, so the event is delivered immediately")
         }
         if let expiresAt = event.expiresAt, expiresAt <= now {
             warnings.append("expiresAt has passed, so nothing is pushed")

@@ -52,7 +52,7 @@ struct EventFileTests {
                 warnings == [
                     "  warning: an event has no member deliver_at, so it has no effect, did you mean deliverAt?",
                     "  warning: an event has no member colour, so it has no effect",
-                    "  warning: deliverAt has passed, so the event is delivered at once",
+                    "  warning: deliverAt has passed, so the event is delivered immediately",
                     "  warning: expiresAt has passed, so nothing is pushed",
                     "  warning: the id d is also on line 4, so a user of both is notified once",
                     "  warning: the id d is also on line 4 with other content: for a user of both, the later one becomes "

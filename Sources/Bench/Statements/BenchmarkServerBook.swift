@@ -6,7 +6,7 @@ struct BenchmarkServerBook: Sendable {
     private let pool: PostgresPool
 
     /// - Parameter pool: A pool with the rights of the schema's owner. Each disturbance that runs at the same time needs
-    ///   a connection of its own.
+    ///   a separate connection.
     init(pool: PostgresPool) {
         self.pool = pool
     }
@@ -65,7 +65,7 @@ struct BenchmarkServerBook: Sendable {
         }
     }
 
-    /// Returns the sessions that the server permits, and those that exist.
+    /// Returns the numbers of permitted and of open sessions.
     func sessions() async throws(StoreError) -> (permitted: Int, open: Int) {
         let rows = try await pool.run(
             Statement(
