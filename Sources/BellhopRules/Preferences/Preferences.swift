@@ -25,6 +25,9 @@ public struct Preferences: Hashable, Sendable {
     /// Returns whether the user wants this type; `nil` if there is no preference.
     public func wants(_ type: EventType) -> Bool? { toggles[type.text]?.bool }
 
+    /// The names of the types that the user has switched off, in alphabetical order.
+    public var typesSwitchedOff: [String] { toggles.members.filter { $0.value == .bool(false) }.map(\.key).sorted() }
+
     /// Returns whether the user wants this type by e-mail; `nil` if there is no preference.
     ///
     /// Without a choice for e-mail, the choice for the type applies.

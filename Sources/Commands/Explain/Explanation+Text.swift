@@ -87,11 +87,17 @@ extension Explanation {
     private var preferenceWords: String {
         guard let preferences = story.settings.recipient.preferences else { return "not set (app defaults)" }
         guard preferences.enabled else { return "all muted" }
-        guard let type = story.record?.notification.content.type else { return "not all muted" }
+        guard let type = story.record?.notification.content.type else { return Self.words(off: preferences.typesSwitchedOff) }
         guard let isWanted = preferences.wants(type) else { return "\(type) not set (app default)" }
         let isMailed = preferences.wantsByEmail(type) ?? isWanted
         return "\(type) \(isWanted ? "on" : "off")"
             + (isMailed == isWanted ? "" : ", by e-mail \(isMailed ? "on" : "off")")
+    }
+
+    private static func words(off types: [String]) -> String {
+        let named = types.prefix(8)
+        guard !named.isEmpty else { return "none switched off" }
+        return "off: \(named.joined(separator: ", "))" + (types.count > named.count ? ", and others" : "")
     }
 
     private static func words(of device: KnownDevice, _ instant: (Timestamp) -> String) -> String {

@@ -124,7 +124,7 @@ extension FanoutAnswer {
 
     private func words(_ page: FanoutDetail.Page) -> String {
         if let takenAt = page.takenAt { return "taken by a worker \(HumanText.ago(takenAt, asOf))" }
-        return page.handedOverAt.map { "released to the workers \(HumanText.ago($0, asOf))" } ?? "not released yet"
+        return page.handedOverAt.map { "queued for the workers \(HumanText.ago($0, asOf))" } ?? "not queued yet"
     }
 
     private func words(_ act: FanoutDetail.Done) -> String {

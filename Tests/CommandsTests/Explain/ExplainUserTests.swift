@@ -32,7 +32,9 @@ struct ExplainUserTests {
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, attempts)
                 VALUES ('drop', 'ada', 'noti_0000000000000001', 'push', 'sub_0000000000000001', 'failed',
                         'DeviceNotRegistered', 1);
-                INSERT INTO holds (app, type, provider, operator, because) VALUES ('drop', '', 'expo', 'bo', 'incident 4711')
+                INSERT INTO holds (app, type, provider, operator, because) VALUES ('drop', '', 'expo', 'bo', 'incident 4711');
+                INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
+                VALUES ('drop', 'ada', '{"eventToggles": {"system": false, "security": true, "promotional": false}}', now())
                 """
             try await servers.owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute(sql)
@@ -55,7 +57,7 @@ struct ExplainUserTests {
                 #expect(answer.code == .done, "\(answer.complaints)")
                 let flat = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
                 for words in [
-                    "User ada of drop", "by the user's clock", "ios through expo (sub_0000000000000001), ended",
+                    "User ada of drop", "by the user's clock", "types off: promotional, system", "ios through expo (sub_0000000000000001), ended",
                     "drop, through expo: incident 4711 (bo, ", "security, event e1, unread",
                     "push to ios through expo (sub_0000000000000001): given up: the provider no longer knows the device",
                     "system, event e2, unread in the app only", "invalid-field, open: expected an instant",
