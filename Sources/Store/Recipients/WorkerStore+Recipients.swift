@@ -118,7 +118,7 @@ extension Recipient {
         emailEnabled = try rows.boolean(row, .index(column + 3))
         email = try rows.optionalText(row, .index(column + 4)).flatMap(EmailAddress.init(validating:))
         preferences = try rows.withBytes(row, .index(column + 5)) { documents.preferences($0) } ?? nil
-        devices = try rows.withBytes(row, .index(column + 6), Self.devices) ?? []
+        devices = try rows.withBytes(row, .index(column + 6), Device.list) ?? []
         if !devices.isEmpty { try rows.withBytes(row, .index(column + 7)) { note(reached: $0) } }
     }
 
@@ -135,39 +135,6 @@ extension Recipient {
         }
     }
 
-    /// Reads the devices; invalid entries are skipped.
-    ///
-    /// At most twenty devices are active, with a few kilobytes each. The larger limit ensures that rows from other
-    /// sources do not hide them.
-    private static func devices(_ json: UnsafeRawBufferPointer) -> [Device] {
-        let parser = JSONParser(limits: JSONParser.Limits(bytes: 8 << 20, depth: 64))
-        guard case .success(.array(let entries)) = parser.parse(json) else { return [] }
-        return entries.compactMap(Device.init(sheet:))
-    }
-}
-
-extension Device {
-    /// Creates a device from an entry of `people.devices`; `nil` if no Bellhop process can have written it.
-    fileprivate init?(sheet entry: JSONValue) {
-        guard let columns = entry.array, columns.count == 8, let subscription = columns[0].string,
-            let token = columns[1].string.flatMap(DeviceToken.init(validating:)),
-            let platform = columns[2].string.flatMap(DevicePlatform.init(rawValue:)),
-            let provider = columns[3].string.flatMap(PushProvider.init(rawValue:))
-        else { return nil }
-        var keys: WebPushKeys?
-        if case .object(let subscription) = columns[6] { keys = WebPushKeys(subscription: subscription) }
-        self.init(
-            subscription: subscription,
-            token: token,
-            platform: platform,
-            provider: provider,
-            permission: columns[4].string.flatMap(PushPermission.init(rawValue:)),
-            environment: columns[5].string.flatMap(PushEnvironment.init(rawValue:)),
-            webPushKeys: keys,
-            wasReached: columns[7] == .bool(true),
-            mark: columns[7].string
-        )
-    }
 }
 
 extension MetricsRegistry {
