@@ -87,7 +87,9 @@ extension Explanation {
     private var preferenceWords: String {
         guard let preferences = story.settings.recipient.preferences else { return "not set (app defaults)" }
         guard preferences.enabled else { return "all muted" }
-        guard let type = story.record?.notification.content.type else { return Self.words(off: preferences.typesSwitchedOff) }
+        guard let type = story.record?.notification.content.type else {
+            return Self.words(off: preferences.typesSwitchedOff)
+        }
         guard let isWanted = preferences.wants(type) else { return "\(type) not set (app default)" }
         let isMailed = preferences.wantsByEmail(type) ?? isWanted
         return "\(type) \(isWanted ? "on" : "off")"

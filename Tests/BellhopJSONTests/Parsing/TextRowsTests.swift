@@ -52,7 +52,9 @@ struct TextRowsTests {
     func asParsed() {
         var generator = SeededChance.announced("rows of texts")
         let parser = JSONParser(limits: .event)
-        let cells = [#""a""#, #""longer than eight bytes""#, #""å""#, "true", "false", "null", #""\u0041""#, "1", #""""#]
+        let cells = [
+            #""a""#, #""longer than eight bytes""#, #""å""#, "true", "false", "null", #""\u0041""#, "1", #""""#,
+        ]
         for _ in 0..<SeededChance.rounds(2_000) {
             let rows = (0..<Int.random(in: 0...3, using: &generator)).map { _ in
                 let row = (0..<3).map { _ in cells.randomElement(using: &generator) ?? "" }

@@ -57,7 +57,8 @@ struct ExplainUserTests {
                 #expect(answer.code == .done, "\(answer.complaints)")
                 let flat = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
                 for words in [
-                    "User ada of drop", "by the user's clock", "types off: promotional, system", "ios through expo (sub_0000000000000001), ended",
+                    "User ada of drop", "by the user's clock", "types off: promotional, system",
+                    "ios through expo (sub_0000000000000001), ended",
                     "drop, through expo: incident 4711 (bo, ", "security, event e1, unread",
                     "push to ios through expo (sub_0000000000000001): given up: the provider no longer knows the device",
                     "system, event e2, unread in the app only", "invalid-field, open: expected an instant",

@@ -48,7 +48,8 @@ struct StoredDeviceTests {
         let columns: [[String]] = [
             [#""sub_1""#, "null", #""sub å""#], [#""token""#, #""""#, "true", #""t\u0041""#],
             [#""ios""#, #""android""#, #""web""#, #""tv""#, "null"],
-            [#""apns""#, #""fcm""#, #""expo""#, #""webpush""#, "1"], [#""granted""#, #""denied""#, "null", #""other""#],
+            [#""apns""#, #""fcm""#, #""expo""#, #""webpush""#, "1"],
+            [#""granted""#, #""denied""#, "null", #""other""#],
             [#""sandbox""#, #""production""#, "null"], ["null", "{}", #"{"keys": 1}"#],
             ["true", "false", "null", #""0123456789abcdef""#],
         ]
