@@ -53,17 +53,10 @@ struct CanonicalText {
 
     private mutating func skipNumber() -> Bool {
         _ = cursor.skip(UInt8(ascii: "-"))
-        guard cursor.skip(UInt8(ascii: "0")) || skipDigits() else { return false }
-        if cursor.skip(UInt8(ascii: ".")), !skipDigits() { return false }
+        guard cursor.skip(UInt8(ascii: "0")) || cursor.skipDigits() else { return false }
+        if cursor.skip(UInt8(ascii: ".")), !cursor.skipDigits() { return false }
         guard cursor.skip(UInt8(ascii: "e")) || cursor.skip(UInt8(ascii: "E")) else { return true }
         _ = cursor.skip(UInt8(ascii: "+")) || cursor.skip(UInt8(ascii: "-"))
-        return skipDigits()
-    }
-
-    /// Skips digits and returns whether there was at least one.
-    private mutating func skipDigits() -> Bool {
-        let start = cursor.position
-        while (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(cursor.current) { cursor.position += 1 }
-        return cursor.position > start
+        return cursor.skipDigits()
     }
 }

@@ -56,4 +56,23 @@ package struct TextCursor {
         let content = UnsafeBufferPointer(rebasing: bytes[start..<position])
         return skip(UInt8(ascii: "\"")) ? content : nil
     }
+    /// Skips a number without exponent and returns its text; `nil` if there is none, or if it is long.
+    package mutating func plainNumber() -> UnsafeBufferPointer<UInt8>? {
+        let start = position
+        _ = skip(UInt8(ascii: "-"))
+        guard skip(UInt8(ascii: "0")) || skipDigits() else { return nil }
+        if skip(UInt8(ascii: ".")), !skipDigits() { return nil }
+        guard current | 0x20 != UInt8(ascii: "e"), position - start <= Self.longNumber else { return nil }
+        return UnsafeBufferPointer(rebasing: bytes[start..<position])
+    }
+
+    /// Skips digits and returns whether there was at least one.
+    mutating func skipDigits() -> Bool {
+        let start = position
+        while current >= UInt8(ascii: "0") && current <= UInt8(ascii: "9") { position += 1 }
+        return position > start
+    }
+
+    /// The length in characters above which a number may not be portable.
+    private static let longNumber = 300
 }

@@ -160,7 +160,7 @@ struct InboundMessage {
 }
 
 /// The form that a content type announces.
-private enum ContentForm {
+enum ContentForm {
     case plain, structured
 
     init(_ contentType: String?) throws(FieldFault) {

@@ -20,7 +20,15 @@ public struct SubmissionParser: Sendable {
     }
 
     /// Parses one message.
+    ///
+    /// Most messages are events in a plain form, which are read without a JSON tree.
     public func parse(_ envelope: InboundEnvelope) -> Result<Submission, Rejection> {
+        if let event = PlainEventReader(catalogs).event(in: envelope) { return .success(.event(event)) }
+        return parseTree(envelope)
+    }
+
+    /// Parses one message of any form by its JSON tree.
+    func parseTree(_ envelope: InboundEnvelope) -> Result<Submission, Rejection> {
         var document: JSONObject?
         do {
             let message = try InboundMessage(envelope, document: &document)

@@ -76,6 +76,29 @@ public final class Event: Sendable {
         expiresAt = try reader.timestamp(EventField.expiresAt.rawValue)
     }
 
+    /// Creates an event for one user, for now and without a trace; `data` and `metadata` are the canonical texts of
+    /// those of the content.
+    init(
+        _ names: Names,
+        to user: UserID,
+        _ content: EventContent,
+        data: [UInt8]?,
+        metadata: [UInt8]?,
+        sentAt: Timestamp?,
+        expiresAt: Timestamp?
+    ) {
+        (app, type, id) = names
+        audience = .users([user])
+        self.content = content
+        self.data = data
+        self.metadata = metadata
+        self.sentAt = sentAt
+        self.expiresAt = expiresAt
+        deliverAt = nil
+        traceParent = nil
+        mapping = nil
+    }
+
     /// Returns the rejection of an event that is invalid at its time of arrival; `nil` if it is valid.
     ///
     /// A plan more than a year (366 days) in the future counts as a mistake.

@@ -23,6 +23,26 @@ public struct EventContent: Hashable, Sendable {
     /// Whether the event is never sent by e-mail, regardless of its type.
     public var isNeverMailed: Bool
 
+    /// Creates content without a route, an image and `noEmail`.
+    init(
+        title: String?,
+        body: String?,
+        data: JSONObject,
+        targetID: String?,
+        metadata: JSONObject,
+        venueID: String?,
+        collapseKey: String?
+    ) {
+        self.title = title
+        self.body = body
+        self.data = data
+        self.targetID = targetID
+        self.metadata = metadata
+        self.venueID = venueID
+        self.collapseKey = collapseKey
+        isNeverMailed = false
+    }
+
     init(_ reader: JSONFieldReader) throws(FieldFault) {
         title = try reader.text(EventField.title.rawValue, 1...FieldLimits.title)
         body = try reader.text(EventField.body.rawValue, 0...FieldLimits.body)

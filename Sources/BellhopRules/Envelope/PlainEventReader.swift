@@ -1,0 +1,206 @@
+/// Reads events in their most frequent form, in one pass and without a JSON tree.
+///
+/// The form is an object of texts with one user in `to`, and with texts, numbers and flags in `data` and `metadata`.
+/// Everything else is declined: other members and audiences, CloudEvents, headers, contradictions, and every fault.
+/// ``SubmissionParser`` then reads the message from a tree and finds the fault, if there is one. What is read here equals
+/// what it would read.
+struct PlainEventReader {
+    private let catalogs: CatalogSet
+
+    init(_ catalogs: CatalogSet) { self.catalogs = catalogs }
+
+    /// Returns the event in the envelope; `nil` if it is declined.
+    func event(in envelope: InboundEnvelope) -> Event? {
+        guard envelope.headers.isEmpty, envelope.publishedBytes == nil, envelope.body.count <= envelope.limit,
+            case .plain? = try? ContentForm(envelope.contentType)
+        else { return nil }
+        return envelope.body.withUnsafeBufferPointer { body in
+            ObjectPlaces.with(body) { places in PlainEvent(places).flatMap { event($0, envelope) } }
+        }
+    }
+
+    private func event(_ plain: PlainEvent, _ envelope: InboundEnvelope) -> Event? {
+        guard let catalog = catalogs.catalog(named: plain.app), let type = catalog.type(named: plain.eventType),
+            envelope.names(nothingBut: catalog.app, type), !isForeign(catalog.app, type),
+            let id = EventID(validating: plain.id.string), let user = UserID(validating: plain.user.string),
+            let content = EventContent(plain)
+        else { return nil }
+        var times: (sentAt: Timestamp?, expiresAt: Timestamp?)
+        if let text = plain.sentAtIso {
+            guard let time = Timestamp(validating: text.string) else { return nil }
+            times.sentAt = time
+        } else {
+            times.sentAt = envelope.timestamp.flatMap(Timestamp.init(seconds:))
+        }
+        if let text = plain.expiresAt {
+            guard let time = Timestamp(validating: text.string) else { return nil }
+            times.expiresAt = time
+        }
+        return Event((catalog.app, type, id), to: user, content, plain, times)
+    }
+
+    /// Whether a mapping converts messages of this name, so that it is another application's message.
+    private func isForeign(_ app: AppID, _ type: EventType) -> Bool {
+        catalogs.hasMappings && catalogs.mapping(app.text, type.text) != nil
+    }
+}
+
+/// The fields of an event in its most frequent form, as places in its body.
+///
+/// They are valid only while the body is read.
+struct PlainEvent {
+    typealias Text = ObjectPlaces.Text
+
+    private(set) var id = Text(start: nil, count: 0)
+    private(set) var app = Text(start: nil, count: 0)
+    private(set) var eventType = Text(start: nil, count: 0)
+    private(set) var user = Text(start: nil, count: 0)
+    private(set) var title: Text?
+    private(set) var body: Text?
+    private(set) var targetID: Text?
+    private(set) var venueID: Text?
+    private(set) var collapseKey: Text?
+    private(set) var sentAtIso: Text?
+    private(set) var expiresAt: Text?
+    /// The members of `data` and `metadata` among the inner ones of ``places``.
+    private(set) var data = 0..<0
+    private(set) var metadata = 0..<0
+    let places: ObjectPlaces
+
+    /// Sorts the members by their names; `nil` if the event has others, or lacks one that every event has.
+    ///
+    /// An empty text in a field that every event has is refused later, like a missing one.
+    init?(_ places: ObjectPlaces) {
+        self.places = places
+        for member in places.members {
+            let isKnown =
+                switch member.value {
+                case .text(let text): take(text, named: member.key)
+                case .object(let range): take(range, named: member.key)
+                case .number, .bool: false
+                }
+            guard isKnown else { return nil }
+        }
+    }
+
+    private mutating func take(_ text: Text, named key: Text) -> Bool {
+        switch key.count {
+        case 2 where key.equals("id"): id = text
+        case 3 where key.equals("app"): app = text
+        case 4 where key.equals("body"): body = text
+        case 5 where key.equals("title"): title = text
+        case 7 where key.equals("venueId"): venueID = text
+        case 8 where key.equals("targetId"): targetID = text
+        case 9 where key.equals("eventType"): eventType = text
+        case 9 where key.equals("sentAtIso"): sentAtIso = text
+        case 9 where key.equals("expiresAt"): expiresAt = text
+        case 11 where key.equals("collapseKey"): collapseKey = text
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func take(_ range: Range<Int>, named key: Text) -> Bool {
+        switch key.count {
+        case 2 where key.equals("to"):
+            guard range.count == 1, places.inner[range.lowerBound].key.equals("user"),
+                case .text(let name) = places.inner[range.lowerBound].value
+            else { return false }
+            user = name
+        case 4 where key.equals("data"): data = range
+        case 8 where key.equals("metadata"): metadata = range
+        default: return false
+        }
+        return true
+    }
+}
+
+extension PlainEvent.Text {
+    @inline(__always)
+    fileprivate func equals(_ word: StaticString) -> Bool {
+        guard count == word.utf8CodeUnitCount else { return false }
+        for index in 0..<count where self[index] != word.utf8Start[index] { return false }
+        return true
+    }
+
+    fileprivate func equals(_ text: String) -> Bool {
+        guard count == text.utf8.count else { return false }
+        return text.withBytes { bytes in
+            for index in 0..<count where self[index] != bytes[index] { return false }
+            return true
+        }
+    }
+
+    /// Whether the text has at most this number of bytes, and therefore of characters, and at least one.
+    fileprivate func isShort(_ longest: Int) -> Bool { (1...longest).contains(count) }
+
+    /// Whether the text is also without control characters; those below the space are declined before.
+    fileprivate func isShortLine(_ longest: Int) -> Bool { isShort(longest) && !contains(0x7F) }
+}
+
+extension EventContent {
+    /// Creates the content of an event; `nil` if a field is not certainly valid.
+    fileprivate init?(_ plain: PlainEvent) {
+        let reference = FieldLimits.reference
+        guard plain.title?.isShort(FieldLimits.title) ?? true, plain.body.map({ $0.count <= FieldLimits.body }) ?? true,
+            [plain.targetID, plain.venueID, plain.collapseKey].allSatisfy({ $0?.isShortLine(reference) ?? true }),
+            plain.places.inner[plain.metadata].allSatisfy(Self.isMetadata)
+        else { return nil }
+        self.init(
+            title: plain.title?.string,
+            body: plain.body?.string,
+            data: plain.places.object(plain.data),
+            targetID: plain.targetID?.string,
+            metadata: plain.places.object(plain.metadata),
+            venueID: plain.venueID?.string,
+            collapseKey: plain.collapseKey?.string
+        )
+    }
+
+    private static func isMetadata(_ member: ObjectPlaces.Member) -> Bool {
+        guard case .text(let text) = member.value else { return false }
+        return member.key.isShort(FieldLimits.metadataKey) && text.count <= FieldLimits.metadataValue
+    }
+}
+
+extension Event {
+    /// Creates an event for one user.
+    fileprivate convenience init(
+        _ names: Names,
+        to user: UserID,
+        _ content: EventContent,
+        _ plain: PlainEvent,
+        _ times: (sentAt: Timestamp?, expiresAt: Timestamp?)
+    ) {
+        self.init(
+            names,
+            to: user,
+            content,
+            data: plain.data.isEmpty ? nil : plain.places.canonicalBytes(plain.data),
+            metadata: plain.metadata.isEmpty ? nil : plain.places.canonicalBytes(plain.metadata),
+            sentAt: times.sentAt,
+            expiresAt: times.expiresAt
+        )
+    }
+}
+
+extension InboundEnvelope {
+    /// Whether routing key and properties name this app and type, or nothing.
+    fileprivate func names(nothingBut app: AppID, _ type: EventType) -> Bool {
+        if let name = appID, !name.isEmpty, !name.hasSameBytes(as: app.text) { return false }
+        if let name = self.type, !name.isEmpty, !name.hasSameBytes(as: type.text) { return false }
+        guard let routed = routedNames else { return true }
+        return routed.app.hasSameBytes(as: app.text) && routed.type.hasSameBytes(as: type.text)
+    }
+}
+
+extension CatalogSet {
+    fileprivate func catalog(named name: PlainEvent.Text) -> Catalog? { catalogs.first { name.equals($0.app.text) } }
+}
+
+extension Catalog {
+    fileprivate func type(named name: PlainEvent.Text) -> EventType? {
+        for index in types.indices where name.equals(types[index].type.text) { return types[index].type }
+        return nil
+    }
+}
