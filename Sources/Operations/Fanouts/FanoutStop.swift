@@ -30,7 +30,8 @@ package struct FanoutStopped: Sendable {
         guard pagesInProgress > 0 else { return "It begins no further page, and none is in progress." }
         return "It begins no further page. "
             + pagesInProgress.of("page in progress is", "pages in progress are")
-            + " still recorded, up to \(users) users each; their pushes wait behind hold \(hold.held.hold.number)."
+            + " still recorded, up to \(users) users each; their pushes wait behind hold \(hold.held.hold.number). "
+            + "If no other page is left, it then ends as finished."
     }
 }
 

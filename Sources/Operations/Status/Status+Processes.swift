@@ -77,6 +77,18 @@ extension Status {
             + "topology apply"
     }
 
+    /// The difference between this shell's catalogues and those that all processes use, such as after a forgotten SIGHUP.
+    ///
+    /// If a process refused its files, or if the topology differs, the problem about that has the advice.
+    private var shellDifference: String? {
+        let refuses = processes.contains { $0.report.refusal != nil }
+        guard let catalogs, let used = standing.first?.catalogs, standing.allSatisfy({ $0.catalogs == used }),
+            used != catalogs, !refuses, topologyDifferences?.isEmpty ?? true
+        else { return nil }
+        return "this shell's catalogues are \(catalogs), and all processes use \(used): if yours are the new ones, "
+            + "SIGHUP all processes; otherwise deploy the running files here"
+    }
+
     var processProblems: [String] {
         var problems = Array(replacements.prefix(Self.hindrances))
         let known = Set(standing.map(\.catalogs))
@@ -86,6 +98,7 @@ extension Status {
                 "processes use different catalogues: \(each.joined(separator: "; ")); SIGHUP those with older files"
             )
         }
+        if let shellDifference { problems.append(shellDifference) }
         let versions = Set(standing.map(\.version)).sorted()
         if versions.count > 1 {
             problems.append("versions \(versions.joined(separator: " and ")) run side by side: end the older ones")

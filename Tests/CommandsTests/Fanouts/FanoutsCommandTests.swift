@@ -265,7 +265,8 @@ struct FanoutsCommandTests {
             let again = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
             let pages = """
                 Fan-out \(number) was paused already. It begins no further page. 2 pages in progress are still recorded, \
-                up to 1,000 users each; their pushes wait behind hold 1.
+                up to 1,000 users each; their pushes wait behind hold 1. If no other page is left, it then ends as \
+                finished.
                 Hold 1 stops all pushes of venues, type opportunity, also of other events.
                 """
             #expect(again.hasPrefix(pages), "\(again)")

@@ -46,6 +46,18 @@ struct StatusProcessTests: ProcessReporting {
         }
     }
 
+    @Test("a shell whose catalogues no process uses is told so, also if the topology fits both")
+    func forgottenReload() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                try await Self.announce(Self.report("w1", "former"), servers)
+                try await Self.announce(Self.report("w2", "former"), servers)
+                let problems = try await Self.problems(prompt)
+                #expect(problems.contains { $0.contains("all processes use former: if yours") }, "\(problems)")
+            }
+        }
+    }
+
     @Test("running workers that take no messages are connecting, and another worker would not help")
     func connecting() async throws {
         try await ServerFixture.withTopology { servers in

@@ -2,6 +2,7 @@
 enum Situation: String, CaseIterable, Sendable {
     case nothingWrong = "Nothing is wrong"
     case databaseAway = "The database is unavailable"
+    case databaseBack = "The database has just returned"
     case brokerAway = "The broker is unavailable"
     case bothAway = "Broker and database are unavailable"
     case brokerBack = "The broker has just returned"

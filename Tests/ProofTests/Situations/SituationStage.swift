@@ -48,7 +48,8 @@ struct SituationStage: Sendable {
             "BELLHOP_DATABASE_URL": database.url(replacingHostOf: stage.servers.database),
         ]
         var shell = urls
-        // An operator whose own connection to the broker works already, while those of the roles do not.
+        // An operator whose own connection works already, while those of the roles do not.
+        if situation == .databaseBack { shell["BELLHOP_DATABASE_URL"] = stage.servers.database }
         if situation == .brokerBack { shell["BELLHOP_AMQP_URL"] = stage.servers.amqp }
         if situation == .laneFull { shell["BELLHOP_MANAGEMENT_URL"] = management }
         let own = situation == .poolPauses || situation == .catalogsDiffer ? try Self.ownCatalogs(stage) : [:]
@@ -81,6 +82,9 @@ struct SituationStage: Sendable {
         switch situation {
         case .nothingWrong, .catalogsDiffer: break
         case .databaseAway: database.stop()
+        case .databaseBack:
+            database.stop()
+            try await age("worker,scheduler")
         case .brokerAway, .brokerBack: broker.stop()
         case .bothAway:
             broker.stop()
@@ -96,9 +100,14 @@ struct SituationStage: Sendable {
     private mutating func hang(_ role: Role, _ name: String) async throws {
         role.child.send(SIGSTOP)
         silent = [name]
+        try await age(name)
+    }
+
+    /// Makes the latest heartbeats of processes older than those of a process that works.
+    private func age(_ roles: String) async throws {
         _ = try await stage.owner.run(
-            "UPDATE processes SET seen_at = now() - interval '40 s' WHERE role = $1",
-            [.text(name)]
+            "UPDATE processes SET seen_at = now() - interval '40 s' WHERE role = ANY (string_to_array($1, ','))",
+            [.text(roles)]
         )
     }
 
