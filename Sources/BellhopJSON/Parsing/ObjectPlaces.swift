@@ -140,7 +140,7 @@ private struct PlaceReader {
         if cursor.skip(UInt8(ascii: "}")) { return count }
         repeat {
             guard count < members.count, let key = cursor.plainString(), cursor.skipMark(UInt8(ascii: ":")),
-                let value = value(isInner: isInner), !isRepeated(key, in: members[..<count])
+                let value = value(isInner: isInner), !isRepeated(key, in: members, count)
             else { return nil }
             members.initializeElement(at: count, to: ObjectPlaces.Member(key: key, value: value))
             count += 1
@@ -166,11 +166,13 @@ private struct PlaceReader {
         return .object(start..<innerCount)
     }
 
+    /// Whether one of the first `count` members has this key.
     private func isRepeated(
         _ key: ObjectPlaces.Text,
-        in members: Slice<UnsafeMutableBufferPointer<ObjectPlaces.Member>>
+        in members: UnsafeMutableBufferPointer<ObjectPlaces.Member>,
+        _ count: Int
     ) -> Bool {
-        for index in members.indices where members[index].key.hasSameBytes(as: key) { return true }
+        for index in 0..<count where members[index].key.hasSameBytes(as: key) { return true }
         return false
     }
 }

@@ -189,8 +189,13 @@ extension InboundEnvelope {
     fileprivate func names(nothingBut app: AppID, _ type: EventType) -> Bool {
         if let name = appID, !name.isEmpty, !name.hasSameBytes(as: app.text) { return false }
         if let name = self.type, !name.isEmpty, !name.hasSameBytes(as: type.text) { return false }
-        guard let routed = routedNames else { return true }
-        return routed.app.hasSameBytes(as: app.text) && routed.type.hasSameBytes(as: type.text)
+        guard case .eventsExchange(let key) = source else { return true }
+        return key.withBytes { key in
+            let dot = app.text.utf8.count
+            guard key.count > dot, key[dot] == UInt8(ascii: ".") else { return false }
+            return PlainEvent.Text(rebasing: key[..<dot]).equals(app.text)
+                && PlainEvent.Text(rebasing: key[(dot + 1)...]).equals(type.text)
+        }
     }
 }
 

@@ -24,10 +24,24 @@ enum IdentifierRules {
     static func isPlain(_ text: String, longest: Int) -> Bool {
         text.withBytes { bytes in
             guard bytes.count >= 1, bytes.count <= longest else { return false }
-            // A loop without an early exit checks many bytes in one step.
-            var hasControl = false
-            for byte in bytes { hasControl = hasControl || byte < 0x20 || byte == 0x7F }
-            return !hasControl
+            let ones: UInt64 = 0x0101_0101_0101_0101
+            let raw = UnsafeRawBufferPointer(bytes)
+            var index = 0
+            var found: UInt64 = 0
+            // Eight bytes at a time: the top bit of a byte is set if it is below the space, or DEL. Borrows may set others,
+            // but only if one is right.
+            while index + 8 <= bytes.count {
+                let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                let deleted = word ^ (ones &* 0x7F)
+                found |= ((word &- ones &* 0x20) & ~word) | ((deleted &- ones) & ~deleted)
+                index += 8
+            }
+            guard found & 0x8080_8080_8080_8080 == 0 else { return false }
+            while index < bytes.count {
+                if bytes[index] < 0x20 || bytes[index] == 0x7F { return false }
+                index += 1
+            }
+            return true
         }
     }
 

@@ -56,10 +56,19 @@ struct FanoutSession: Sendable {
         guard try isAtOnce || call.confirm(preview.question(releasing: hold)) else { return .answerIsNo }
         let (person, isUnexplained) = isAtOnce ? call.operatorAtOnce() : (try call.actingOperator(), false)
         let items = try await operations.perform(preview, preview.question.agreement, by: person)
-        let pushes = act == .resume ? [] : [try await self.pushes(of: preview)]
-        call.answer(FanoutActPreview.json(items), lines: ["\(act.pastWords) \(items.of("fan-out"))."] + pushes)
+        let pushes = act == .resume ? try await stillHeld(preview, hold) : try await self.pushes(of: preview)
+        let lines = ["\(act.pastWords) \(items.of("fan-out"))."] + (pushes.map { [$0] } ?? [])
+        call.answer(FanoutActPreview.json(items), lines: lines)
         if isUnexplained { try await explain() }
         return if let hold { try await release(hold, by: person) } else { .done }
+    }
+
+    /// The hold behind which the pushes of a resumed fan-out still wait; `nil` if there is none, or if it is released.
+    private func stillHeld(_ preview: FanoutActPreview, _ released: HoldRelease?) async throws -> String? {
+        guard released == nil, preview.count == 1, let hold = try await operations.hold(on: try filter) else {
+            return nil
+        }
+        return "Its pushes wait behind hold \(hold): bellhop hold release \(hold) sends them."
     }
 
     /// The state of the pushes that are recorded already, for a pause or the end of a fan-out.

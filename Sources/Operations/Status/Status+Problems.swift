@@ -233,7 +233,8 @@ extension Status {
 
     /// Paused fan-outs, which an operator may have forgotten.
     private var pausedFanouts: [StatusProblem] {
-        guard let fanouts = database.value?.store?.fanouts else { return [] }
+        guard let store = database.value?.store else { return [] }
+        let fanouts = store.fanouts
         let named = fanouts.latestPaused.map { progress in
             let record = progress.record
             let pausedAt = record.pausedAt ?? record.startedAt
@@ -242,10 +243,13 @@ extension Status {
             let left =
                 progress.leftIsCapped
                 ? "more than \(progress.left.grouped) users are" : Self.counted(progress.left, "user", "is", "are")
+            let hold = store.holds.first { $0.scope.isType(of: record) }
+            let effect =
+                hold.map { "\(record.number) --release continues it and releases hold \($0.number)" }
+                ?? "\(record.number) continues it"
             let text =
                 "fan-out \(record.number) of \(record.app), event \(record.event), has been paused for "
-                + "\(since)\(why), \(left) left: bellhop fanouts resume \(record.number) continues it, "
-                + "cancel \(record.number) ends it"
+                + "\(since)\(why), \(left) left: bellhop fanouts resume \(effect), cancel \(record.number) ends it"
             return StatusProblem(.onPurpose, text, page: "fanouts/\(record.number)")
         }
         let others = fanouts.paused - named.count

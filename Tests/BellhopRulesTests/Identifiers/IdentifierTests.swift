@@ -35,6 +35,20 @@ struct IdentifierTests {
         #expect(EventType(validating: text) == nil)
     }
 
+    @Test("a control character is found at any place, and no other byte is taken for one")
+    func controlCharacters() {
+        for place in 0..<20 {
+            for scalar in (0x00...0x80).compactMap(Unicode.Scalar.init) + ["å", "\u{9F}", "😀"] {
+                var text = String(repeating: "x", count: place).unicodeScalars
+                text.append(scalar)
+                text.append(contentsOf: String(repeating: "!", count: 19 - place).unicodeScalars)
+                let isControl = scalar.value < 0x20 || scalar.value == 0x7F
+                let isRefused = UserID(validating: String(text)) == nil
+                #expect(isRefused == isControl, "U+\(String(scalar.value, radix: 16)) at \(place)")
+            }
+        }
+    }
+
     @Test("plain identifiers accept everything but control characters, up to 255 bytes")
     func plain() {
         for text in ["u", "user@example.com", "Bjørn Å", "😀", String(repeating: "x", count: 255)] {

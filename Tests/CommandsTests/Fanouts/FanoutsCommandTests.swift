@@ -500,6 +500,15 @@ struct FanoutsCommandTests {
                 let json = await prompt.run("status", "--json").output
                 #expect(json.contains("\"\(problem)\""), "\(json)")
                 _ = try await servers.owner.run(
+                    "INSERT INTO holds (app, type, operator, because) VALUES ('venues', 'opportunity', 'bo', 'a flood')"
+                )
+                let stopped = await prompt.run("status", "--json").output
+                let release = "fanouts resume \(number) --release continues it and releases hold 1, cancel"
+                #expect(stopped.contains(release), "\(stopped)")
+                let resumed = await prompt.run(["fanouts", "resume", "\(number)"] + Self.agreed).output
+                let held = "Its pushes wait behind hold 1: bellhop hold release 1 sends them."
+                #expect(resumed.contains(held), "\(resumed)")
+                _ = try await servers.owner.run(
                     "UPDATE fanouts SET state = 'paused', paused_at = now() - interval '50 h', trouble = 'unknown-type'"
                 )
                 let all = await prompt.run("status", "--json").output
