@@ -1,4 +1,5 @@
 import CRabbitMQ
+import Glibc
 
 /// The properties that AMQP transmits with a body; `nil` values are not transmitted.
 ///
@@ -132,7 +133,10 @@ struct StringCache {
 
         mutating func text(_ bytes: amqp_bytes_t) -> String {
             let isSame = latest.utf8.withContiguousStorageIfAvailable { known in
-                known.elementsEqual(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len))
+                guard known.count == bytes.len, let start = known.baseAddress, let other = bytes.bytes else {
+                    return known.count == bytes.len
+                }
+                return memcmp(start, other, known.count) == 0
             }
             if isSame != true { latest = String(bytes) }
             return latest

@@ -6,7 +6,13 @@ package struct CanonicalObject: Sendable, Hashable {
     /// The object without members.
     package static let empty = CanonicalObject(JSONObject())
 
+    /// Whether there are no members.
+    package var isEmpty: Bool { bytes.count <= 2 }
+
     package init(_ object: JSONObject) { bytes = object.canonicalBytes }
+
+    /// Creates an object from its canonical text.
+    init(canonical bytes: [UInt8]) { self.bytes = bytes }
 
     /// Reads an object; `nil` for other JSON and for text that the parser rejects.
     ///
@@ -25,6 +31,11 @@ package struct CanonicalObject: Sendable, Hashable {
         guard case .success(.object(let object)) = JSONParser(limits: .work).parse(bytes) else { return JSONObject() }
         return object
     }
+}
+
+extension CanonicalObject: ExpressibleByDictionaryLiteral {
+    /// Creates an object; the last value of a repeated key is used.
+    package init(dictionaryLiteral pairs: (String, JSONValue)...) { self.init(JSONObject(pairs)) }
 }
 
 extension JSONBuffer {

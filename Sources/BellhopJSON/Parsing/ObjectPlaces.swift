@@ -52,8 +52,12 @@ package struct ObjectPlaces {
         JSONObject(unique: inner[range].map { JSONObject.Member(key: $0.key.string, value: $0.value.json) })
     }
 
-    /// Returns the canonical text of an inner object, whose strings need no escapes.
-    package func canonicalBytes(_ range: Range<Int>) -> [UInt8] {
+    /// Returns an inner object as its canonical text; its strings need no escapes.
+    package func canonical(_ range: Range<Int>) -> CanonicalObject {
+        range.isEmpty ? .empty : CanonicalObject(canonical: canonicalBytes(range))
+    }
+
+    private func canonicalBytes(_ range: Range<Int>) -> [UInt8] {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: range.count) { places in
             // The members are sorted by insertion, because there are few and many are already in order.
             for (count, place) in range.enumerated() {

@@ -89,12 +89,19 @@ public final class Catalog: Sendable {
     package var uncountedTypes: [EventType] { types.filter { !$0.setsBadge }.map(\.type) }
 
     /// Returns the catalogue's entry for a type; `nil` if the type is unknown.
-    public subscript(type: EventType) -> CatalogType? { positions[type].map { types[$0] } }
+    public subscript(type: EventType) -> CatalogType? { position(of: type).map { types[$0] } }
 
     /// Returns the index of the type in `types`; `nil` if the type is unknown.
     ///
     /// This is cheaper than a copy of the type.
-    func position(of type: EventType) -> Int? { positions[type] }
+    func position(of type: EventType) -> Int? {
+        // Comparing a few names takes less time than hashing one.
+        guard types.count > Self.few else { return types.indices.first { types[$0].type == type } }
+        return positions[type]
+    }
+
+    /// The number of types up to which a linear search is faster.
+    private static let few = 12
 
     /// Returns whether the app reaches its devices through a provider.
     public func uses(_ provider: PushProvider) -> Bool { providers?.contains(provider) ?? true }

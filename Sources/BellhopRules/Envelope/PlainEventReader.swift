@@ -151,7 +151,7 @@ extension EventContent {
             body: plain.body?.string,
             data: plain.places.object(plain.data),
             targetID: plain.targetID?.string,
-            metadata: plain.places.object(plain.metadata),
+            metadata: plain.places.canonical(plain.metadata),
             venueID: plain.venueID?.string,
             collapseKey: plain.collapseKey?.string
         )
@@ -176,8 +176,7 @@ extension Event {
             names,
             to: user,
             content,
-            data: plain.data.isEmpty ? nil : plain.places.canonicalBytes(plain.data),
-            metadata: plain.metadata.isEmpty ? nil : plain.places.canonicalBytes(plain.metadata),
+            data: plain.data.isEmpty ? nil : plain.places.canonical(plain.data).bytes,
             sentAt: times.sentAt,
             expiresAt: times.expiresAt
         )

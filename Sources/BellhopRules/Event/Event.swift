@@ -26,8 +26,6 @@ public final class Event: Sendable {
     package let mapping: EventType?
     /// The canonical JSON text of `content.data`; `nil` if that is empty.
     package let data: [UInt8]?
-    /// The canonical JSON text of `content.metadata`; `nil` if that is empty.
-    package let metadata: [UInt8]?
 
     /// The names of the event, which may have sources other than the body.
     typealias Names = (app: AppID, type: EventType, id: EventID)
@@ -66,9 +64,8 @@ public final class Event: Sendable {
         }
         self.audience = audience
         self.content = content
-        // They are written once: the content's hash covers them, and the tables store them.
+        // It is written once: the content's hash covers it, and the tables store it.
         data = content.data.isEmpty ? nil : content.data.canonicalBytes
-        metadata = content.metadata.isEmpty ? nil : content.metadata.canonicalBytes
         sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? circumstances.time
         traceParent = circumstances.trace
         mapping = circumstances.mapping
@@ -76,14 +73,12 @@ public final class Event: Sendable {
         expiresAt = try reader.timestamp(EventField.expiresAt.rawValue)
     }
 
-    /// Creates an event for one user, for now and without a trace; `data` and `metadata` are the canonical texts of
-    /// those of the content.
+    /// Creates an event for one user, for now and without a trace; `data` is the canonical text of the content's.
     init(
         _ names: Names,
         to user: UserID,
         _ content: EventContent,
         data: [UInt8]?,
-        metadata: [UInt8]?,
         sentAt: Timestamp?,
         expiresAt: Timestamp?
     ) {
@@ -91,7 +86,6 @@ public final class Event: Sendable {
         audience = .users([user])
         self.content = content
         self.data = data
-        self.metadata = metadata
         self.sentAt = sentAt
         self.expiresAt = expiresAt
         deliverAt = nil
@@ -134,7 +128,7 @@ public final class Event: Sendable {
         fields[EventField.data.rawValue] = content.data.isEmpty ? nil : .object(content.data)
         fields[EventField.route.rawValue] = content.route?.json
         fields[EventField.targetId.rawValue] = content.targetID.map(JSONValue.string)
-        fields[EventField.metadata.rawValue] = content.metadata.isEmpty ? nil : .object(content.metadata)
+        fields[EventField.metadata.rawValue] = content.metadata.isEmpty ? nil : .object(content.metadata.object)
         fields[EventField.venueId.rawValue] = content.venueID.map(JSONValue.string)
         fields[EventField.imageUrl.rawValue] = content.imageURL.map(JSONValue.string)
         fields[EventField.collapseKey.rawValue] = content.collapseKey.map(JSONValue.string)

@@ -10,10 +10,10 @@ public struct EventContent: Hashable, Sendable {
     public var route: EventRoute?
     /// The subject of the notification, such as a transaction.
     public var targetID: String?
-    /// Strings for the client; every value is a `.string`.
+    /// Strings for the client; every value is a string.
     ///
     /// Empty if the message has none.
-    public var metadata: JSONObject
+    package var metadata: CanonicalObject
     /// The venue of the event.
     public var venueID: String?
     /// The URL of a picture, with `http` or `https`.
@@ -29,7 +29,7 @@ public struct EventContent: Hashable, Sendable {
         body: String?,
         data: JSONObject,
         targetID: String?,
-        metadata: JSONObject,
+        metadata: CanonicalObject,
         venueID: String?,
         collapseKey: String?
     ) {
@@ -56,8 +56,8 @@ public struct EventContent: Hashable, Sendable {
         isNeverMailed = try reader.bool(EventField.noEmail.rawValue) ?? false
     }
 
-    private static func metadata(_ reader: JSONFieldReader) throws(FieldFault) -> JSONObject {
-        guard let object = try reader.object(EventField.metadata.rawValue) else { return JSONObject() }
+    private static func metadata(_ reader: JSONFieldReader) throws(FieldFault) -> CanonicalObject {
+        guard let object = try reader.object(EventField.metadata.rawValue) else { return .empty }
         let place = reader.place(EventField.metadata.rawValue)
         guard object.count <= FieldLimits.metadataEntries else {
             throw FieldFault(.invalidField, at: place, "expected at most \(FieldLimits.metadataEntries) entries")
@@ -78,7 +78,7 @@ public struct EventContent: Hashable, Sendable {
                 )
             }
         }
-        return object
+        return CanonicalObject(object)
     }
 
     /// Reads an absolute URL and checks its form: a scheme, the beginning of a host, no spaces or control characters.
@@ -120,7 +120,7 @@ extension Event {
         writer.write("deliverAt", deliverAt)
         writer.write("expiresAt", expiresAt)
         writer.write("imageUrl", content.imageURL)
-        writer.write("metadata", json: metadata)
+        writer.write("metadata", json: content.metadata.isEmpty ? nil : content.metadata.bytes)
         writer.write("noEmail", content.isNeverMailed)
         switch content.route {
         case .shared(let route)?: writer.write("route", route)

@@ -24,9 +24,8 @@ extension DeadLetterSession {
             looks += 1
             if request.shell.terminal == nil, looks.isMultiple(of: Self.breath) { say(bar) }
             still.note(settled: progress.settled, isCarried: progress.replay.isCarried)
-            if still.isWorthAWord {
+            if let why = await reason(for: still) {
                 terminal?.show("")
-                let why = await replays.standstillReason()
                 isJSON ? say(why) : print(why)
             }
             // Without a terminal, no operator can end the command.
@@ -36,6 +35,12 @@ extension DeadLetterSession {
             }
             try await Task.sleep(for: .milliseconds(250))
         }
+    }
+
+    /// Returns the cause of a standstill if it should be reported now and can be detected.
+    private func reason(for still: ReplayStandstill) async -> String? {
+        if still.isWorthAWord { return await replays.standstillReason() }
+        return still.isStill ? await replays.brokerObstacle() : nil
     }
 
     /// Prints a line that does not belong to the answer.

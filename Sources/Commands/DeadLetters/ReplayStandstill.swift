@@ -25,6 +25,11 @@ struct ReplayStandstill: Equatable {
     /// Whether the cause should be reported, which is once each time that the schedulers drop the replay.
     var isWorthAWord: Bool { uncarried == Self.patience }
 
+    /// Whether a scheduler runs the replay and has settled nothing for a while, reported once.
+    ///
+    /// A slow rate has the same effect as a broker without answers, so the cause must be checked.
+    var isStill: Bool { still == Self.patience && uncarried < Self.patience }
+
     /// Whether watching should end.
     var isOver: Bool { wasLeft && still >= Self.endurance }
 

@@ -86,7 +86,8 @@ enum RetriesCommand: Command {
             texts: [0, 1, 2],
             rows: list.waiting.map { row($0, "an outage") } + list.limited.map { row($0, "a rate limit") }
         )
-        call.answer(list.json, lines: list.isEmpty ? ["No delivery waits for another attempt."] : table.lines())
+        let nothing = "No delivery waits for another attempt because of an outage or a rate limit."
+        call.answer(list.json, lines: list.isEmpty ? [nothing] : table.lines())
         return list.isEmpty ? .answerIsNo : .done
     }
 

@@ -21,8 +21,26 @@ extension ReplayOperations {
             case _?: return "A scheduler is running and has not started it; see its log."
             }
         } catch {
-            return "It waits for the broker, which cannot be reached: \(error). "
-                + "A scheduler continues it when the broker is back; without the broker, schedulers cannot be counted."
+            return Self.waiting(for: error) + " Without the broker, schedulers cannot be counted."
         }
+    }
+
+    /// Explains that a replay waits for the broker; `nil` if the broker can be reached, or if its address is not known
+    /// here.
+    ///
+    /// A scheduler that has taken a replay keeps it for a while without the broker.
+    package func brokerObstacle() async -> String? {
+        guard context.configuration.amqpURL != nil else { return nil }
+        do {
+            let (broker, name) = (try context.broker(), context.names.dead)
+            try await BrokerSession.with(broker, name: "bellhop dead-letters") { _ = try $0.checkQueue(name) }
+            return nil
+        } catch {
+            return Self.waiting(for: error)
+        }
+    }
+
+    private static func waiting(for error: any Error) -> String {
+        "It waits for the broker, which cannot be reached: \(error). A scheduler continues it when the broker is back."
     }
 }

@@ -6,12 +6,7 @@ import Store
 /// Processes without heartbeats, and processes that have replaced one.
 extension Status {
     /// Processes that have stopped their heartbeats without an orderly end, and that no supervisor has replaced yet.
-    private var silent: [LiveProcess] {
-        let replaced = Set(processes.compactMap { seen in predecessor(of: seen.report.identity) })
-        return (database.value?.store?.silentProcesses ?? []).filter { seen in
-            !replaced.contains(Place(host: seen.report.identity.host, process: seen.report.identity.process))
-        }
-    }
+    private var silent: [LiveProcess] { database.value?.store?.silentProcesses ?? [] }
 
     /// The cause that the silence of these processes has in common; `nil` if there is none.
     var commonSilence: CommonSilence? { silent.isEmpty ? nil : database.value?.store?.commonSilence }
@@ -64,16 +59,6 @@ extension Status {
             ]
         case nil: []
         }
-    }
-
-    /// A process among all hosts.
-    private struct Place: Hashable {
-        let host: String
-        let process: Int
-    }
-
-    private func predecessor(of own: Heartbeat.Identity) -> Place? {
-        own.predecessor.map { Place(host: own.host, process: $0.process) }
     }
 
     /// Processes that have lately replaced one that hung.

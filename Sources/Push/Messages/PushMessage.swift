@@ -35,7 +35,7 @@ package struct PushMessage: Sendable {
         package var data = JSONObject()
 
         /// Strings for the client.
-        package var metadata = JSONObject()
+        package var metadata = CanonicalObject.empty
 
         package var targetID: String?
         /// The target of a tap, by kind of client.
@@ -145,7 +145,7 @@ extension PushMessage {
         set { content.data = newValue }
     }
 
-    package var metadata: JSONObject {
+    package var metadata: CanonicalObject {
         get { shared.content.metadata }
         set { content.metadata = newValue }
     }

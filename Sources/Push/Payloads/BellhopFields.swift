@@ -35,9 +35,8 @@ struct BellhopFields {
         case (.number(let number), .values): json.add(foreign: name, .number(JSONNumber(Int64(number))))
         case (.yes, .texts): json.add(foreign: name, "true")
         case (.yes, .values): json.add(foreign: name, .bool(true))
-        case (.object(let object), .texts):
-            json.add(foreign: name, spelling: object)
-        case (.object(let object), .values): json.add(foreign: name, .object(object))
+        case (.object(let object), .texts): json.add(foreign: name, spelling: object)
+        case (.object(let object), .values): json.add(foreign: name, object)
         }
     }
 }
@@ -47,7 +46,7 @@ extension PushMessage {
     enum FieldValue {
         case text(String)
         case number(Int)
-        case object(JSONObject)
+        case object(CanonicalObject)
         case yes
     }
 

@@ -77,11 +77,15 @@ struct JSONBytes: ~Copyable {
     }
 
     /// Adds a member with an external key, whose value is the JSON of an object as a text.
-    mutating func add(foreign key: String, spelling object: JSONObject) {
+    mutating func add(foreign key: String, spelling object: CanonicalObject) {
         begin(foreign: key)
-        var inner = JSONBuffer(capacity: 2 + 64 * object.count)
-        inner.append(object)
-        inner.withBytes { bytes.append(quoting: $0) }
+        object.bytes.withUnsafeBufferPointer { bytes.append(quoting: $0) }
+    }
+
+    /// Adds a member with an external key and an object.
+    mutating func add(foreign key: String, _ object: CanonicalObject) {
+        begin(foreign: key)
+        object.bytes.withUnsafeBufferPointer { bytes.append($0) }
     }
 
     private mutating func begin(foreign key: String) {

@@ -38,7 +38,8 @@ package final class NotificationText: Sendable {
         reroutedFrom = rendered.reroutedFrom
         self.contentHash = contentHash
         data = event.data
-        metadata = event.metadata
+        let said = event.content.metadata
+        metadata = said.isEmpty ? nil : said.bytes
         extras = content.extras.json
         saidAt = event.sentAt
         let texts = content.title.utf8.count + content.body.utf8.count + (content.link?.byteCount ?? 0)

@@ -6,7 +6,7 @@ import Postgres
 /// They are stored with the notification, so that a retry or a replay reads everything from the database.
 package struct NotificationExtras: Hashable, Sendable {
     package var targetID: String?
-    package var metadata = JSONObject()
+    package var metadata = CanonicalObject.empty
     package var imageURL: String?
     package var collapseKey: String?
     package var expiresAt: Timestamp?
@@ -52,7 +52,7 @@ package struct NotificationExtras: Hashable, Sendable {
     /// find the user's newer notifications.
     init(_ rows: Rows, _ row: Int, at column: Int) throws(PostgresError) {
         targetID = try rows.optionalText(row, .index(column))
-        metadata = try rows.optionalObject(row, .index(column + 1)) ?? JSONObject()
+        metadata = try rows.canonicalObject(row, .index(column + 1)) ?? .empty
         sentAt = try rows.timestamp(row, .index(column + 2))
         collapseKey = try rows.optionalText(row, .index(column + 4))
         guard let object = try rows.optionalObject(row, .index(column + 3)) else { return }

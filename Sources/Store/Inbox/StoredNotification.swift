@@ -101,7 +101,7 @@ package final class NotificationContent: Sendable {
         link = rendered.link
         data = event.content.data
         extras = NotificationExtras(event, expiresAt: expiresAt)
-        footprint = data.footprint + extras.metadata.footprint
+        footprint = data.footprint + extras.metadata.bytes.count
     }
 
     /// Creates content from the columns of `StoredNotification.load`; `nil` if no Bellhop process can have written them.
@@ -118,7 +118,7 @@ package final class NotificationContent: Sendable {
         link = try DeepLink(rows, row, at: 8)
         data = try rows.optionalObject(row, 11) ?? JSONObject()
         extras = try NotificationExtras(rows, row, at: 12)
-        footprint = data.footprint + extras.metadata.footprint
+        footprint = data.footprint + extras.metadata.bytes.count
     }
 }
 

@@ -96,6 +96,8 @@ package struct HeartbeatStore: Sendable {
 
     /// Stores a process's heartbeat and report, and deletes processes without a heartbeat for five minutes.
     ///
+    /// The process that it has replaced was ended by its supervisor, and is deleted as well.
+    ///
     /// The first heartbeat of all processes after ``commonSilence`` is marked as such, until the process ends.
     package func announce(_ report: Heartbeat) async throws(PostgresError) {
         let own = report.identity
@@ -108,7 +110,8 @@ package struct HeartbeatStore: Sendable {
                 report.hindrance.map { .text($0) } ?? .null, .json(report.figuresJSON), .boolean(report.isDraining),
             ]
         )
-        _ = try await pool.run(Self.forget, [])
+        let replaced = own.predecessor.map { Parameter.integer(Int64($0.process)) } ?? .null
+        _ = try await pool.run(Self.forget, [.text(own.id), .text(own.role), .text(own.host), replaced])
     }
 
     /// Records that a process has just taken a message from a queue, and returns whether the process is known.
@@ -149,7 +152,16 @@ package struct HeartbeatStore: Sendable {
         """
     )
 
-    private static let forget = Statement("DELETE FROM processes WHERE seen_at < now() - interval '5 min'")
+    /// A process with the same process id that started later is another one.
+    private static let forget = Statement(
+        """
+        DELETE FROM processes p
+        WHERE p.seen_at < now() - \(interval)
+          AND (p.seen_at < now() - interval '5 min'
+               OR p.role = $2 AND p.host = $3 AND p.process = $4::bigint
+               AND p.started_at < (SELECT o.started_at FROM processes o WHERE o.id = $1))
+        """
+    )
 
     private static let hear = Statement("UPDATE processes SET heard_at = now() WHERE id = $1 RETURNING id")
 

@@ -110,7 +110,7 @@ struct PlainEventReaderTests {
             return
         }
         #expect(event == expected, "\(text)")
-        #expect(event.data == expected.data && event.metadata == expected.metadata, "\(text)")
+        #expect(event.data == expected.data, "\(text)")
         #expect(event.mapping == expected.mapping)
         #expect(event.plainForm() == expected.plainForm(), "\(text)")
         let order = event.content.data.members.map(\.key)

@@ -148,6 +148,17 @@ struct SilentProcessTests: ProcessReporting {
                 try await book.announce(Heartbeat(identity, catalogs: "same"))
                 let calm = try await Self.problems(prompt).filter { $0.contains("hung") || $0.contains("heartbeat") }
                 #expect(calm == [], "\(problems)")
+                // The replacement ends in order, and a later process has the same process id.
+                try await book.leave("w2")
+                let left = try await Self.problems(prompt).filter { $0.contains("heartbeat") }
+                #expect(left == [], "the hung one is gone for good")
+                identity.predecessor = Heartbeat.Predecessor(process: 7, hungUntil: replacedAt)
+                try await book.announce(Heartbeat(identity, catalogs: "same"))
+                try await book.announce(Self.report("w1", "same"))
+                try await Self.silence(["w1"], servers)
+                try await book.announce(Heartbeat(identity, catalogs: "same"))
+                let later = try await Self.problems(prompt)
+                #expect(Self.count(later, containing: "worker h-w1[7] has sent no heartbeat for 4") == 1, "\(later)")
             }
         }
     }

@@ -15,13 +15,21 @@ import Testing
 struct StalledReplayTests {
     /// Returns the explanation of the replay for an address of the broker.
     private static func words(on servers: ServerFixture, broker: String?) async throws -> String {
+        try await replays(on: servers, broker: broker) { await $0.standstillReason() }
+    }
+
+    private static func replays<Answer: Sendable>(
+        on servers: ServerFixture,
+        broker: String?,
+        _ ask: @Sendable (ReplayOperations) async -> Answer
+    ) async throws -> Answer {
         try await CommandFolder.withPrompt(on: servers) { prompt, _ in
             var environment = prompt.environment
             environment["BELLHOP_AMQP_URL"] = broker
             let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
             let zones = ZoneLibrary(environment: environment)
             let context = OperationsContext(configuration: configuration, pool: servers.pool, zones: zones)
-            return await ReplayOperations(context).standstillReason()
+            return await ask(ReplayOperations(context))
         }
     }
 
@@ -34,6 +42,19 @@ struct StalledReplayTests {
             #expect(!away.contains("start one"))
             let unknown = try await Self.words(on: servers, broker: nil)
             #expect(unknown.contains("no scheduler is running, or it cannot reach the broker"))
+        }
+    }
+
+    @Test("a replay that a scheduler has taken is reported to wait for the broker only if that cannot be reached")
+    func carried() async throws {
+        try await ServerFixture.withTopology { servers in
+            let ask = { @Sendable (replays: ReplayOperations) in await replays.brokerObstacle() }
+            let away = try await Self.replays(on: servers, broker: "amqp://127.0.0.1:1", ask)
+            #expect(away?.hasPrefix("It waits for the broker, which cannot be reached: ") == true)
+            let here = try await Self.replays(on: servers, broker: Servers.amqpURL, ask)
+            #expect(here == nil)
+            let unknown = try await Self.replays(on: servers, broker: nil, ask)
+            #expect(unknown == nil)
         }
     }
 

@@ -26,7 +26,7 @@ enum RandomMessage {
         message.link = maybe(&generator) {
             DeepLink(web: text(atMost: 600, &$0), mobile: text(atMost: 600, &$0))
         }
-        message.metadata = object(&generator)
+        message.metadata = CanonicalObject(object(&generator))
         message.data = object(&generator)
         message.priority = Priority.allCases.randomElement(using: &generator) ?? .low
         message.expiry = maybe(&generator) { Timestamp(clamping: Int64.random(in: .min ... .max, using: &$0)) }
