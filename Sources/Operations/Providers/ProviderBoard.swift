@@ -9,6 +9,8 @@ package struct ProviderBoard: Sendable {
     package struct Row: Sendable {
         package enum State: String, Sendable {
             case accepts, failing, unused, held
+            /// Answered in the last minute or two, and accepted nothing: each answer concerns its own device or message.
+            case rejects
             case breakerOpen = "breaker-open"
         }
 
@@ -83,6 +85,7 @@ package struct ProviderBoard: Sendable {
                 change(activity.app, activity.provider) { $0.add(activity, of: seen) }
             }
         }
+        for (outlet, row) in rows where row.accepted == 0 && row.rejected > 0 { rows[outlet]?.state = .rejects }
         for outage in ProviderOutage.combined(of: processes, at: now) {
             change(outage.app, outage.provider) { $0.state = .failing }
         }

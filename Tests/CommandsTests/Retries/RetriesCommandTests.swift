@@ -197,13 +197,18 @@ struct RetriesCommandTests {
                 activity.acceptedAt = DeadLetterSamples.ago(0)
                 activity.rejectedAt = DeadLetterSamples.ago(600)
                 activity.word = "UNREGISTERED"
-                report.activities = [activity, OutletActivity(app: "padel", provider: "apns")]
+                var refusing = OutletActivity(app: "drop", provider: "expo")
+                (refusing.seconds, refusing.rejected, refusing.word) = (60, 61, "UNAUTHORIZED")
+                (refusing.acceptedAt, refusing.rejectedAt) = (DeadLetterSamples.ago(200), DeadLetterSamples.ago(1))
+                report.activities = [activity, refusing, OutletActivity(app: "padel", provider: "apns")]
             }
             let json = await prompt.run("providers", "--json")
             let row = #"{"app":"drop","provider":"fcm","state":"accepts","acceptedPerMinute":1200,"#
             #expect(json.output.contains(row), "\(json.output)")
             let times = #""lastRejection":"UNREGISTERED","medianMilliseconds":8,"p95Milliseconds":10,"#
             #expect(json.output.contains(times), "\(json.output)")
+            let refusing = #"{"app":"drop","provider":"expo","state":"rejects","acceptedPerMinute":0,"#
+            #expect(json.output.contains(refusing), "\(json.output)")
             let unused = #"{"app":"padel","provider":"apns","state":"unused","acceptedPerMinute":0,"#
             #expect(json.output.contains(unused), "\(json.output)")
             let text = await prompt.run("providers")

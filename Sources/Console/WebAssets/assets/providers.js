@@ -2,7 +2,7 @@
 
 /** The states of an outlet, with their words and colours. */
 const OUTLET_STATES = {
-  accepts: ["accepts", "good"], failing: ["fails", "bad"], "breaker-open": ["breaker open", "bad"], held: ["held", "warn"], unused: ["nothing sent", ""],
+  accepts: ["accepts", "good"], rejects: ["rejects", "warn"], failing: ["fails", "bad"], "breaker-open": ["breaker open", "bad"], held: ["held", "warn"], unused: ["nothing sent", ""],
 };
 
 function outletState(one) {
