@@ -21,7 +21,8 @@ package struct RetryOperations: Sendable {
         let isListed = { (retries: WaitingRetries) in app == nil || retries.app == app }
         return RetryList(
             waiting: try await store.waiting().filter(isListed),
-            limited: try await store.limited().filter(isListed)
+            limited: try await store.limited().filter(isListed),
+            others: try await store.others().filter(isListed)
         )
     }
 
@@ -37,6 +38,7 @@ package struct RetryOperations: Sendable {
             provider: provider,
             waiting: retries.waiting.first { $0.provider == provider },
             limited: retries.limited.first { $0.provider == provider },
+            others: retries.others.first { $0.provider == provider },
             blocked: try await BlockedDeliveries.behind(app, provider, in: context)
         )
         if preview.waiting != nil { try await expectNoOutage(of: app, provider) }
@@ -79,6 +81,8 @@ package struct RetryPreview: Sendable {
     package let waiting: WaitingRetries?
     /// The deliveries that stay, because the provider limits the rate; `nil` if there is none.
     package let limited: WaitingRetries?
+    /// The deliveries that stay, because each waits after a response of its own; `nil` if there is none.
+    package let others: WaitingRetries?
     /// The deliveries behind an open breaker, which the act does not affect; `nil` if none is open.
     package let blocked: BlockedDeliveries?
 
@@ -88,7 +92,7 @@ package struct RetryPreview: Sendable {
         let atLeast = waiting?.isCapped == true ? "at least " : ""
         let retries = atLeast + count.of("retry", "retries")
         let object = "\(retries) of \(app) through \(provider) now, 200 users per second"
-        return ActQuestion(count: count, .sends, object, lines: others)
+        return ActQuestion(count: count, .sends, object, lines: unaffected)
     }
 
     /// Whether the count need not be confirmed.
@@ -101,11 +105,13 @@ package struct RetryPreview: Sendable {
 
     package var nothing: String {
         let none = "No delivery of \(app) through \(provider) waits for another attempt after an outage."
-        return ([none] + others).joined(separator: " ")
+        return ([none] + unaffected).joined(separator: " ")
     }
 
     /// The deliveries that the act does not affect.
-    private var others: [String] { [limited?.limitWords, blocked?.retryWords].compactMap { $0 } }
+    private var unaffected: [String] {
+        [limited?.limitWords, others?.otherWords, blocked?.retryWords].compactMap { $0 }
+    }
 }
 
 /// The result of the act.
@@ -134,11 +140,16 @@ package struct RetryList: Sendable {
     package let waiting: [WaitingRetries]
     /// They wait as long as their provider has requested.
     package let limited: [WaitingRetries]
+    /// They wait after a response of their own, such as one about their device.
+    package let others: [WaitingRetries]
 
-    package var isEmpty: Bool { waiting.isEmpty && limited.isEmpty }
+    package var isEmpty: Bool { waiting.isEmpty && limited.isEmpty && others.isEmpty }
 
     package var json: JSONValue {
-        .members([("retries", .array(waiting.map(\.json))), ("limited", .array(limited.map(\.json)))])
+        .members([
+            ("retries", .array(waiting.map(\.json))), ("limited", .array(limited.map(\.json))),
+            ("others", .array(others.map(\.json))),
+        ])
     }
 }
 
@@ -148,6 +159,14 @@ extension WaitingRetries {
         let many = (isCapped ? "At least " : "") + count.of("other waits", "others wait")
         return "\(many) as long as the provider has requested (rate limit, full mailbox), the last until "
             + "\(HumanText.instant(lastDue)): not brought forward."
+    }
+
+    /// The reason why deliveries with a response of their own are not brought forward, with their number.
+    var otherWords: String {
+        let many = (isCapped ? "At least " : "") + count.of("other waits", "others wait")
+        return
+            "\(many) after a response to the message itself, the last until \(HumanText.instant(lastDue)): not brought "
+            + "forward."
     }
 
     package var json: JSONValue {

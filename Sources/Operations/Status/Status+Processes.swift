@@ -154,6 +154,27 @@ extension Status {
         }
     }
 
+    /// Providers that reject each delivery of an app with responses that could concern single devices.
+    ///
+    /// Such responses open a breaker only if many users get them, so that a wrong setting of an app with few users is
+    /// reported here alone.
+    var rejections: [String] {
+        let open = (database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] }
+        let known = Set(open + troubles.map { [$0.app, $0.provider] })
+        return ProviderBoard.rows(processes, [], [], [], at: Timestamp(clamping: time.microseconds))
+            .filter {
+                $0.state == .rejects && $0.rejected >= Self.manyRejections && !known.contains([$0.app, $0.provider])
+            }
+            .map { row in
+                "\(row.provider) rejects each of \(row.app)'s deliveries (\(row.word ?? "no reason"), "
+                    + "\(Int(row.rejected.rounded()).grouped) per minute), because of our settings or of these devices: "
+                    + "bellhop check-provider --app \(row.app) --provider \(row.provider) tells which"
+            }
+    }
+
+    /// The rejections per minute from which a provider without acceptances is reported.
+    private static let manyRejections = 20.0
+
     /// Returns what happens to the deliveries that a failing provider has not accepted.
     private func retriesOf(_ outage: ProviderOutage) -> String {
         let waiting = database.value?.store?.retries.first { retries in

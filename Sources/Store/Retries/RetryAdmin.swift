@@ -22,6 +22,11 @@ package struct RetryAdmin: Sendable {
         try await store.limited()
     }
 
+    /// Returns the deliveries that wait because of any other response, by app and provider.
+    package func others() async throws(PostgresError) -> [WaitingRetries] {
+        try await store.others()
+    }
+
     /// Brings all retries of an outlet forward at a bounded rate, and returns their number.
     ///
     /// The audit entry is written first, with the number that the operator saw. After an interruption it may state more

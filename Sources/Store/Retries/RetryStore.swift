@@ -72,6 +72,11 @@ package struct RetryStore: Sendable {
         try await waiting(Self.countLimited, limit)
     }
 
+    /// Returns the deliveries that wait because of any other response, such as one that concerns their device alone.
+    package func others(atMost limit: Int = most) async throws(PostgresError) -> [WaitingRetries] {
+        try await waiting(Self.countOthers, limit)
+    }
+
     private func waiting(_ count: Statement, _ limit: Int) async throws(PostgresError) -> [WaitingRetries] {
         try await pool.run(count, [.integer(Int64(limit))]).map { (rows, row) throws(PostgresError) in
             WaitingRetries(
@@ -135,24 +140,30 @@ package struct RetryStore: Sendable {
         """
     }
 
+    /// The condition that a row of the ledger is in a retry tier for another reason than those two kinds.
+    private static let waitsForOther = """
+        w.state = 'r' AND w.reason NOT IN (\(RetryReason.list(RetryReason.ofOutage + RetryReason.ofLimit)))
+        """
+
     /// The user (`p`) and the provider (`s`) of a delivery `w` that waits for another attempt.
-    private static func outlet(of app: String, for reasons: [String] = RetryReason.ofOutage) -> String {
+    private static func outlet(of app: String, where condition: String) -> String {
         """
         CROSS JOIN LATERAL (SELECT app, user_id FROM people WHERE number = w.person \(app) OFFSET 0) AS p
         LEFT JOIN LATERAL (
             SELECT provider FROM push_subscriptions
             WHERE profile_id = p.user_id AND app || '' = p.app AND id = target_name(w.target) COLLATE "C" OFFSET 0
         ) AS s ON true
-        WHERE \(waits("w", for: reasons))
+        WHERE \(condition)
         """
     }
 
     private static let provider = "CASE w.target WHEN \(TargetNumber.mailbox) THEN 'email' ELSE s.provider END"
 
-    private static let count = counting(of: RetryReason.ofOutage)
-    private static let countLimited = counting(of: RetryReason.ofLimit)
+    private static let count = counting(waits("w", for: RetryReason.ofOutage))
+    private static let countLimited = counting(waits("w", for: RetryReason.ofLimit))
+    private static let countOthers = counting(waitsForOther)
 
-    private static func counting(of reasons: [String]) -> Statement {
+    private static func counting(_ condition: String) -> Statement {
         Statement(
             """
             WITH walked AS MATERIALIZED (
@@ -167,7 +178,7 @@ package struct RetryStore: Sendable {
             )
             SELECT p.app, \(provider), count(*), max(w.due_at), (SELECT max(place) >= $1 FROM walked)
             FROM walked w
-            \(outlet(of: "", for: reasons))
+            \(outlet(of: "", where: condition))
               AND \(provider) IS NOT NULL
             GROUP BY 1, 2 ORDER BY 1, 2
             """,
@@ -185,7 +196,7 @@ package struct RetryStore: Sendable {
         ), chosen AS MATERIALIZED (
             SELECT w.person, w.id, w.target, dense_rank() OVER (ORDER BY w.person) AS place
             FROM walked w
-            \(outlet(of: "AND app || '' = $4"))
+            \(outlet(of: "AND app || '' = $4", where: waits("w", for: RetryReason.ofOutage)))
               AND \(provider) = $5
         ), locked AS MATERIALIZED (
             SELECT l.person, l.id, l.target, c.place FROM chosen c

@@ -44,9 +44,7 @@ struct RetriesCommandTests {
     func life() async throws {
         try await Self.with { prompt, servers in
             let nothing = await prompt.run("retries")
-            #expect(
-                nothing.code == .answerIsNo && nothing.output.hasPrefix("No delivery waits for another attempt because")
-            )
+            #expect(nothing.code == .answerIsNo && nothing.output == "No delivery waits for another attempt.")
             let none = await prompt.run(Self.forward)
             #expect(none.output == "No delivery of drop through fcm waits for another attempt after an outage.")
             try await servers.addRetry("a", through: "fcm", dueIn: 610)
@@ -84,6 +82,22 @@ struct RetriesCommandTests {
             let again = await prompt.run(Self.forward)
             #expect(again.code == .answerIsNo)
             #expect(again.output.contains("1 other waits as long as the provider has requested"), "\(again.output)")
+        }
+    }
+
+    @Test("waits after a response to the message itself are listed apart, and stay")
+    func others() async throws {
+        try await Self.with { prompt, servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 610, reason: "UNAUTHORIZED")
+            try await servers.addRetry("b", through: "fcm", dueIn: 610, reason: "quiet-hours", state: "deferred")
+            let list = await prompt.run("retries")
+            #expect(list.code == .done && list.output.contains("its own response"), "\(list.output)")
+            let json = await prompt.run("retries", "--json")
+            let row = #"{"retries":[],"limited":[],"others":[{"app":"drop","provider":"fcm","waiting":1,"#
+            #expect(json.output.hasPrefix(row), "\(json.output)")
+            let none = await prompt.run(Self.forward)
+            #expect(none.code == .answerIsNo)
+            #expect(none.output.contains("1 other waits after a response to the message itself"), "\(none.output)")
         }
     }
 

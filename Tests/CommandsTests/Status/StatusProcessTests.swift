@@ -74,6 +74,27 @@ struct StatusProcessTests: ProcessReporting {
         }
     }
 
+    @Test("a provider that rejects each delivery without an outage is a problem, and one that accepts some is not")
+    func rejections() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                var report = Self.report("w1", "same")
+                report.activities = [("drop", "expo", 0), ("drop", "fcm", 1), ("padel", "expo", 0)].map {
+                    var activity = OutletActivity(app: $0.0, provider: $0.1)
+                    (activity.seconds, activity.accepted, activity.word) = (60, $0.2, "UNAUTHORIZED")
+                    activity.rejected = $0.0 == "padel" ? 19 : 61
+                    activity.rejectedAt = DeadLetterSamples.ago(1)
+                    return activity
+                }
+                try await Self.announce(report, servers)
+                let problems = try await Self.problems(prompt).filter { $0.contains("rejects each") }
+                let words =
+                    "expo rejects each of drop's deliveries (UNAUTHORIZED, 61 per minute), because of our settings"
+                #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
+            }
+        }
+    }
+
     @Test("a draining worker is shown as such, and neither its version nor its canary is a problem")
     func draining() async throws {
         try await ServerFixture.withTopology { servers in

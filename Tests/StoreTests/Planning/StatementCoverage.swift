@@ -150,6 +150,7 @@ struct StatementCoverage {
         let retries = RetryStore(pool: pool)
         _ = try await retries.waiting(atMost: 10)
         _ = try await retries.limited(atMost: 10)
+        _ = try await retries.others(atMost: 10)
         for priority in Priority.allCases {
             _ = try await retries.bringForward(
                 keys[0].recipient.app,
