@@ -85,7 +85,7 @@ enum RetriesCommand: Command {
             ["app", "provider", "because of", "waiting", "last due"],
             texts: [0, 1, 2],
             rows: list.waiting.map { row($0, "an outage") } + list.limited.map { row($0, "a rate limit") }
-                + list.others.map { row($0, "its own response") }
+                + list.others.map { row($0, "another response") }
         )
         call.answer(list.json, lines: list.isEmpty ? ["No delivery waits for another attempt."] : table.lines())
         return list.isEmpty ? .answerIsNo : .done

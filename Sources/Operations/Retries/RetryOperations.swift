@@ -81,7 +81,7 @@ package struct RetryPreview: Sendable {
     package let waiting: WaitingRetries?
     /// The deliveries that stay, because the provider limits the rate; `nil` if there is none.
     package let limited: WaitingRetries?
-    /// The deliveries that stay, because each waits after a response of its own; `nil` if there is none.
+    /// The deliveries that stay, because each waits after a response that concerns it alone; `nil` if there is none.
     package let others: WaitingRetries?
     /// The deliveries behind an open breaker, which the act does not affect; `nil` if none is open.
     package let blocked: BlockedDeliveries?
@@ -140,7 +140,7 @@ package struct RetryList: Sendable {
     package let waiting: [WaitingRetries]
     /// They wait as long as their provider has requested.
     package let limited: [WaitingRetries]
-    /// They wait after a response of their own, such as one about their device.
+    /// Each waits after a response that concerns it alone, such as one about its device.
     package let others: [WaitingRetries]
 
     package var isEmpty: Bool { waiting.isEmpty && limited.isEmpty && others.isEmpty }
@@ -161,7 +161,7 @@ extension WaitingRetries {
             + "\(HumanText.instant(lastDue)): not brought forward."
     }
 
-    /// The reason why deliveries with a response of their own are not brought forward, with their number.
+    /// The reason why deliveries that wait after a response to themselves are not brought forward, with their number.
     var otherWords: String {
         let many = (isCapped ? "At least " : "") + count.of("other waits", "others wait")
         return

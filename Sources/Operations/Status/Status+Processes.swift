@@ -77,7 +77,7 @@ extension Status {
             + "topology apply"
     }
 
-    /// The difference between this shell's catalogues and those that all processes use, such as after a forgotten SIGHUP.
+    /// The difference between the catalogues of this shell and of all processes, such as after a forgotten SIGHUP.
     ///
     /// If a process refused its files, or if the topology differs, the problem about that has the advice.
     private var shellDifference: String? {

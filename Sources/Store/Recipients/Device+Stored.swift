@@ -1,4 +1,3 @@
-import BellhopJSON
 import BellhopRules
 
 /// The form of `people.devices`: an array with an array of eight values for each device.

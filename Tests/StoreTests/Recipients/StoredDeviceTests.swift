@@ -1,4 +1,3 @@
-import BellhopJSON
 import BellhopRules
 import TestSupport
 import Testing
