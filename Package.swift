@@ -133,7 +133,7 @@ let package = Package(
         library(
             "Bench",
             [
-                "Roles", "CLI", "API", "Operations", "Pipeline", "Store", "AMQP", "Postgres", "HTTPTransfer",
+                "Roles", "CLI", "API", "Operations", "Pipeline", "Store", "Push", "AMQP", "Postgres", "HTTPTransfer",
                 "Cryptography",
                 "Settings", "BellhopRules", "ServiceRuntime",
             ]

@@ -13,7 +13,7 @@ package enum BenchCommand: Command {
         "Measures workers and the inbox API: events and calls per second, processor time, latency, memory."
     package static let mayBeDumped = true
     package static let synopsis = [
-        "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
+        "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--peer FILE] [--json] [--keep]",
         "bench cold [--events N] [--workers N] [--seed N] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
         "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
@@ -33,7 +33,7 @@ package enum BenchCommand: Command {
         Option.taking("connections", "N", "concurrent connections to the API (16)"),
         Option.taking("streams", "N", "live streams held open at the end (0)"),
         Option.taking("seconds", "N", "how long one turn of calls to the API (4) or one phase (30) takes"),
-        Option.taking("peer", "FILE", "a program with the same routes, measured in alternation"),
+        Option.taking("peer", "FILE", "a program to measure: in turns, or (W1) in place of the workers"),
         Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
         Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
         Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
@@ -113,6 +113,9 @@ private struct BenchOrder: Sendable {
             stub = PushStub.Place(url: url, authorityFile: authority)
         default: throw words.misuse("--stub takes an https URL and needs --stub-ca")
         }
+        if run == .throughput, peer != nil, words.value("workers") != nil || words.value("stored") != nil {
+            throw words.misuse("--peer cannot be combined with --workers or --stored")
+        }
     }
 
     func decide(_ call: Call) throws -> BenchReport {
@@ -128,7 +131,7 @@ private struct BenchOrder: Sendable {
     func measure(_ call: Call) async throws -> BenchReport {
         let isKept = call.words.has("keep")
         return try await Interruption.watching {
-            try await Testbed.with(call, keeping: isKept) { testbed in
+            try await Testbed.with(call, keeping: isKept, reading: tables) { testbed in
                 let say = { @Sendable (line: String) in
                     call.shell.complaints.print(line: "bellhop bench: \(line)")
                 }
@@ -178,11 +181,14 @@ private struct BenchOrder: Sendable {
                 workers: workers,
                 stored: stored ?? 0,
                 stub: stub,
+                peer: peer,
                 say: say
             )
             .measure(on: testbed)
         }
     }
+
+    private var tables: BenchmarkBook.Tables { run == .throughput && peer != nil ? .peer : .own }
 
     private func api(_ say: @escaping @Sendable (String) -> Void) -> APIRun {
         APIRun(

@@ -186,7 +186,7 @@ struct PublishingRun: Sendable {
 
 extension Testbed {
     /// Removes the messages of all queues and returns their number.
-    fileprivate func purgeQueues() async throws -> Int {
+    func purgeQueues() async throws -> Int {
         let queues = setup.plan(try setup.catalogs()).queues.map(\.name)
         return try await BrokerSession.with(try setup.broker(), name: "bellhop bench, purging") { session in
             var count = 0

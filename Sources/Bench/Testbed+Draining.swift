@@ -6,16 +6,21 @@ import Store
 
 /// Workers that drain a lane that was filled while they were stopped.
 extension Testbed {
-    /// Starts workers of the normal lane, and waits until they have processed the workload's first events.
+    /// Starts workers of the normal lane, or a peer in their place, and waits until they have processed the workload's
+    /// first events.
     ///
     /// Then all of their connections exist and have their query plans.
     func startWorkers(
         _ count: Int,
+        or peer: PeerWorker? = nil,
         warmedBy events: Int,
         of workload: Workload,
         since mark: BenchmarkBook.Mark = .beginning
     ) async throws -> [BenchChild] {
-        let children = try (1...count).map { try start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)") }
+        let children =
+            if let peer { [try await peer.start(on: self)] } else {
+                try (1...count).map { try start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)") }
+            }
         try await publish(0..<events, of: workload)
         try await awaitEnd(of: events, since: mark, children)
         return children

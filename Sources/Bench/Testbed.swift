@@ -29,12 +29,15 @@ final class Testbed: Sendable {
     private let environment: [String: String]
 
     /// Creates everything, runs the body, and removes everything unless `keeping` the schema and the queues.
+    ///
+    /// `tables` are those of the workers whose progress is read.
     static func with<Value>(
         _ call: Call,
         keeping: Bool,
+        reading tables: BenchmarkBook.Tables = .own,
         _ body: (Testbed) async throws -> Value
     ) async throws -> Value {
-        let testbed = try Testbed(call)
+        let testbed = try Testbed(call, reading: tables)
         let result: Result<Value, any Error>
         do {
             try await testbed.prepare()
@@ -47,7 +50,7 @@ final class Testbed: Sendable {
         return try result.get()
     }
 
-    private init(_ call: Call) throws {
+    private init(_ call: Call, reading tables: BenchmarkBook.Tables) throws {
         let name = "bench_" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         folder = NSTemporaryDirectory() + "bellhop-" + name
         environment = Self.environment(call, name: name, folder: folder)
@@ -55,7 +58,7 @@ final class Testbed: Sendable {
         setup = CommandContext(configuration: configuration)
         catalogs = try setup.catalogs()
         owner = try setup.pool(as: nil, name: "bench", size: 1, patience: .seconds(600))
-        ledger = BenchmarkBook(pool: owner)
+        ledger = BenchmarkBook(pool: owner, tables: tables)
         fanouts = BenchmarkFanoutBook(pool: owner)
         inboxes = BenchmarkInboxBook(pool: owner)
         outbox = BenchmarkOutboxBook(pool: owner)

@@ -11,6 +11,8 @@ struct ThroughputRun: Sendable {
     /// Number of older notifications in the tables.
     let stored: Int
     let stub: PushStub.Place?
+    /// A program that replaces the workers, or `nil` for none.
+    let peer: String?
     /// Reports progress.
     let say: @Sendable (String) -> Void
 
@@ -25,11 +27,20 @@ struct ThroughputRun: Sendable {
             say("storing \(stored) notifications of before")
             try await testbed.store(stored)
         }
+        let peer = try await compared(on: testbed, stub)
         let warmUp = Self.warmUp
         let whole = workload.lasting(warmUp + workload.events)
-        let beginning = try await testbed.ledger.mark()
-        say("starting \(workers) \(workers == 1 ? "worker" : "workers"), with \(warmUp) events")
-        let children = try await testbed.startWorkers(workers, warmedBy: warmUp, of: whole, since: beginning)
+        let end = try await testbed.ledger.mark()
+        // While the pushes were compared, the server may have added empty pages to a peer's tables, several at a time.
+        let beginning = peer == nil ? end : BenchmarkBook.Mark.beginning.from(end)
+        say("starting \(crew), with \(warmUp) events")
+        let children = try await testbed.startWorkers(
+            workers,
+            or: peer?.worker,
+            warmedBy: warmUp,
+            of: whole,
+            since: beginning
+        )
         let start = try testbed.processorTime(of: children)
         let meter = try await ProcessorMeter(testbed, stub: stub)
         let load = ProcessTable.load()
@@ -48,13 +59,14 @@ struct ThroughputRun: Sendable {
         guard peaks.count == workers else { throw CommandFailure.workerIsGone }
         for child in children { await child.end() }
         let room = rooms(before.footprint, try await testbed.ledger.footprint())
-        let verification = try await testbed.verification(of: whole, in: events, since: mark, stub, after: pushes)
-        let crew = workers == 1 ? "1 worker" : "\(workers) workers"
+        var verification = try await testbed.verification(of: whole, in: events, since: mark, stub, after: pushes)
+        verification.others += peer?.faults ?? []
         let past = stored > 0 ? ", \(stored) notifications stored before" : ""
         let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)\(past)"
         let figures = [
             .told("events", .int(workload.events)), .told("users", .int(workload.users)),
             .told("workers", .int(workers)), .told("stored", .int(stored)),
+            .told("peer", self.peer.map(JSONValue.string) ?? .null),
             .told("seed", .string(String(workload.seed))),
             Self.rate("events per second", workload.events, seconds, "eventsPerSecond"),
             Self.rate("pushes per second", verification.expectedPushes, seconds, "pushesPerSecond"),
@@ -71,6 +83,25 @@ struct ThroughputRun: Sendable {
         let machine = try await MachineDescription(testbed, load: load)
         let costs = costs(after.worker - before.worker, after.others - before.others)
         return BenchReport("W1", title, machine, figures + costs + room + memory, verification)
+    }
+
+    private var crew: String {
+        if let peer { return "the peer \(peer)" }
+        return workers == 1 ? "1 worker" : "\(workers) workers"
+    }
+
+    /// Returns the peer, if there is one, with the differences between its pushes and ours.
+    private func compared(
+        on testbed: Testbed,
+        _ stub: PushStub
+    ) async throws -> (worker: PeerWorker, faults: [String])? {
+        guard let peer else { return nil }
+        say("comparing the pushes of \(peer) with Bellhop's")
+        let worker = try await PeerWorker(peer, on: testbed, stub)
+        // Events that neither the warm-up nor the measurement contains.
+        let further = workload.lasting(Self.warmUp + workload.events)
+        let comparison = PushComparison(testbed: testbed, stub: stub, workload: further)
+        return (worker, try await comparison.faults(of: worker))
     }
 
     /// Returns the bytes per event on disk and in the write-ahead log, and the pages touched per event.

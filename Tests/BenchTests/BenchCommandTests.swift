@@ -141,11 +141,47 @@ struct BenchCommandTests {
     }
 
     @Test(
+        "a peer processes the events in place of the worker, with the same pushes and rows of its own",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set"),
+        .enabled(if: canBuildFloor, "cc, or Debian's headers of libpq, are missing")
+    )
+    func peer() async throws {
+        let folder = NSTemporaryDirectory() + Servers.uniqueName("peers")
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let build = Self.root.appendingPathComponent("Tests/Benchmarks/peers/build").path
+        let built = try await Self.run(build, [folder, "floor"])
+        try #require(built.status == 0, "\(built.errors)")
+        let report = try await Self.report(["--events", "300", "--users", "200", "--peer", folder + "/floor"])
+        #expect(report["peer"] as? String == folder + "/floor")
+        #expect((report["eventsPerSecond"] as? Double ?? 0) > 0)
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+        #expect(verification["notifications"] as? Int == 300)
+        #expect(verification["pushesArrived"] as? Int == verification["pushesExpected"] as? Int)
+    }
+
+    private static let canBuildFloor = ["/usr/bin/cc", "/usr/include/postgresql/libpq-fe.h"]
+        .allSatisfy(FileManager.default.fileExists(atPath:))
+
+    @Test(
+        "a peer that ends before it consumes fails the run, with its last words",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func endingPeer() async throws {
+        let program = try #require(BuiltProgram.path, "the program bellhop is not built together with the tests")
+        let said = try await Self.run(program, ["bench", "--events", "50", "--users", "20", "--peer", "/bin/false"])
+        #expect(said.status != 0)
+        #expect(said.output.isEmpty)
+        #expect(said.errors.contains("running /bin/false"), "\(said.errors)")
+        #expect(said.errors.contains("it ended (status 256)"), "\(said.errors)")
+    }
+
+    @Test(
         "an invalid option is a usage error that names it",
         arguments: [
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
             ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"], ["--connections", "0"],
-            ["--streams", "-1"],
+            ["--streams", "-1"], ["--peer", "worker", "--workers", "2"], ["--peer", "worker", "--stored", "10"],
         ]
     )
     func refusesOptions(words: [String]) async throws {

@@ -4,10 +4,26 @@ import Store
 /// A benchmark's queries: the worker's progress, and the checks of the final state.
 struct BenchmarkBook: Sendable {
     private let pool: PostgresPool
+    private let tables: Tables
 
-    /// - Parameter pool: A pool of one connection, so that its server process is always the same.
-    init(pool: PostgresPool) {
+    /// - Parameters:
+    ///   - pool: A pool of one connection, so that its server process is always the same.
+    ///   - tables: The tables that the workers write.
+    init(pool: PostgresPool, tables: Tables = .own) {
         self.pool = pool
+        self.tables = tables
+    }
+
+    /// The tables of the measured workers.
+    ///
+    /// The columns that the queries read have the same names and meanings in all of them.
+    struct Tables: Sendable {
+        let notifications: String
+        let deliveries: String
+
+        static let own = Tables(notifications: "inbox", deliveries: "ledger")
+        /// The tables that a peer creates.
+        static let peer = Tables(notifications: "peer_notifications", deliveries: "peer_deliveries")
     }
 
     /// A final state and reason, by which ledger rows are counted.
@@ -67,8 +83,9 @@ struct BenchmarkBook: Sendable {
         let rows = try await pool.run(
             Statement(
                 """
-                SELECT pg_relation_size('inbox') / current_setting('block_size')::bigint,
-                       pg_relation_size('ledger') / current_setting('block_size')::bigint, clock_timestamp()
+                SELECT pg_relation_size('\(tables.notifications)') / current_setting('block_size')::bigint,
+                       pg_relation_size('\(tables.deliveries)') / current_setting('block_size')::bigint,
+                       clock_timestamp()
                 """,
                 effect: .reads
             )
@@ -87,11 +104,12 @@ struct BenchmarkBook: Sendable {
         let rows = try await pool.run(
             Statement(
                 """
-                SELECT pg_total_relation_size('inbox') + pg_total_relation_size('ledger'),
+                SELECT pg_total_relation_size('\(tables.notifications)')
+                           + pg_total_relation_size('\(tables.deliveries)'),
                        (pg_current_wal_lsn() - '0/0')::bigint,
                        (SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0))::bigint
                         FROM pg_statio_user_tables
-                        WHERE relid = ANY (ARRAY['inbox', 'ledger', 'people']::regclass[]))
+                        WHERE relid = ANY (ARRAY['\(tables.notifications)', '\(tables.deliveries)', 'people']::regclass[]))
                 """,
                 effect: .reads
             )
@@ -153,12 +171,12 @@ struct BenchmarkBook: Sendable {
     }
 
     func notifications(since mark: Mark = .beginning) async throws(StoreError) -> Int {
-        let sql = "SELECT count(*) FROM inbox WHERE ctid >= $1::text::tid AND created_at >= $2"
+        let sql = "SELECT count(*) FROM \(tables.notifications) WHERE ctid >= $1::text::tid AND created_at >= $2"
         return Int(clamping: try await number(sql, mark.place(\.inboxPages)))
     }
 
     func distinctEvents(since mark: Mark) async throws(StoreError) -> Int {
-        let sql = "SELECT count(DISTINCT (event_id, person)) FROM inbox WHERE created_at >= $1"
+        let sql = "SELECT count(DISTINCT (event_id, person)) FROM \(tables.notifications) WHERE created_at >= $1"
         return Int(clamping: try await number(sql, [.instant(mark.instant)]))
     }
 
@@ -175,7 +193,7 @@ struct BenchmarkBook: Sendable {
     func owed(since mark: Mark = .beginning) async throws(StoreError) -> Int {
         let owed = try await number(
             """
-            SELECT count(*) FROM ledger
+            SELECT count(*) FROM \(tables.deliveries)
             WHERE ctid >= $1::text::tid AND updated_at >= $2
               AND state IN (\(DeliveryState.owed), \(DeliveryState.accepted.sql))
             """,
@@ -200,9 +218,10 @@ struct BenchmarkBook: Sendable {
                 """
                 SELECT delivery_state(state), coalesce(reason, ''), count(*)
                 FROM (
-                    SELECT state, reason FROM ledger WHERE updated_at >= $1
+                    SELECT state, reason FROM \(tables.deliveries) WHERE updated_at >= $1
                     UNION ALL
-                    SELECT unsent, unsent_reason FROM inbox WHERE created_at >= $1 AND unsent IS NOT NULL
+                    SELECT unsent, unsent_reason FROM \(tables.notifications)
+                    WHERE created_at >= $1 AND unsent IS NOT NULL
                 ) AS lines
                 GROUP BY 1, 2
                 """,
@@ -223,8 +242,9 @@ struct BenchmarkBook: Sendable {
         let rows = try await pool.run(
             Statement(
                 """
-                SELECT (SELECT min(created_at) FROM inbox WHERE created_at >= $1),
-                       greatest((SELECT max(updated_at) FROM ledger), (SELECT max(created_at) FROM inbox))
+                SELECT (SELECT min(created_at) FROM \(tables.notifications) WHERE created_at >= $1),
+                       greatest((SELECT max(updated_at) FROM \(tables.deliveries)),
+                                (SELECT max(created_at) FROM \(tables.notifications)))
                 """,
                 effect: .reads
             ),
