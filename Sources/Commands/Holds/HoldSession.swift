@@ -36,7 +36,9 @@ struct HoldSession: Sendable {
         let scope = try operations.scope(call.fields)
         if !operations.checksNames {
             call.shell.complaints.print(
-                line: "bellhop: without catalogues (BELLHOP_CATALOGS) it was not checked that there is \(scope.words)"
+                line:
+                    "bellhop: the catalogues (BELLHOP_CATALOGS) are not set or have a fault, so it was not checked that "
+                    + "there is \(scope.words)"
             )
         }
         let added = try await operations.add(scope, by: try call.actingOperator())

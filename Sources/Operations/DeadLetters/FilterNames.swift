@@ -71,7 +71,7 @@ extension DeadLetterGroupName {
 
 extension AuditEntry {
     /// Whether it states the result of an earlier act.
-    fileprivate var isResult: Bool { act == "hold-discarded" }
+    fileprivate var isResult: Bool { act == "hold-discarded" || act == "retries-brought-forward" }
 }
 
 /// The operators' acts, the most recent first.

@@ -37,7 +37,7 @@ package struct Explanation: Sendable {
 
     /// Creates an explanation.
     ///
-    /// `catalogs` is `nil` if none are configured, so that the rules cannot be evaluated.
+    /// `catalogs` is `nil` if none can be read, so that the rules cannot be evaluated.
     package init(
         _ story: NotificationHistory,
         holds: [OperatorHold] = [],
@@ -59,7 +59,7 @@ package struct Explanation: Sendable {
         let usual = catalog?.settings.quietHours
         quietHours = recipient.preferences.map { $0.quietHours(otherwise: usual ?? .usual) } ?? usual
         guard catalogs != nil else {
-            today = .notAsked(because: "no catalogues are configured (BELLHOP_CATALOGS)")
+            today = .notAsked(because: "the catalogues (BELLHOP_CATALOGS) are not set or have a fault")
             return
         }
         guard let catalog else {

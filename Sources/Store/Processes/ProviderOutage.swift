@@ -70,10 +70,15 @@ extension ProviderOutage {
     /// A success of any worker ends or shortens an outage. A provider that works again, or that fails for some workers
     /// only, is therefore not among them.
     package static func combined(of processes: [LiveProcess], at now: Timestamp) -> [ProviderOutage] {
-        let successes = Dictionary(grouping: processes.flatMap(\.report.takings)) { [$0.app, $0.provider] }
+        // A worker that has failed again since its latest acceptance reports that only among its activities.
+        let taken = processes.flatMap(\.report.takings).map { ([$0.app, $0.provider], $0.at) }
+        let accepted = processes.flatMap(\.report.activities).compactMap { activity in
+            activity.acceptedAt.map { ([activity.app, activity.provider], $0) }
+        }
+        let successes = Dictionary(taken + accepted, uniquingKeysWith: max)
         let grouped = Dictionary(grouping: processes.flatMap(\.report.troubles)) { [$0.app, $0.provider] }
         return grouped.compactMap { outlet, all -> ProviderOutage? in
-            let taken = successes[outlet]?.map(\.at).max()
+            let taken = successes[outlet]
             let standing = all.filter { outage in taken.map { $0 < outage.latest } ?? true }
             guard let first = standing.min(by: { $0.since < $1.since }),
                 let last = standing.max(by: { $0.latest < $1.latest })

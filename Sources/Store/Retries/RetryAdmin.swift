@@ -29,8 +29,8 @@ package struct RetryAdmin: Sendable {
 
     /// Brings all retries of an outlet forward at a bounded rate, and returns their number.
     ///
-    /// The audit entry is written first, with the number that the operator saw. After an interruption it may state more
-    /// than was done, but no action is without an entry. Each step reads a thousand open deliveries. A call ends after
+    /// The audit entry is written first, with the number that the operator saw, so that no action is without an entry. If
+    /// another number was brought forward, a second entry states it. Each step reads a thousand open deliveries. A call ends after
     /// a hundred thousand of them for each priority, so that another one may be necessary.
     package func bringForward(
         _ app: AppID,
@@ -39,7 +39,7 @@ package struct RetryAdmin: Sendable {
         by operator: ActingOperator,
         pausing pause: Duration
     ) async throws(PostgresError) -> Int {
-        _ = try await pool.run(
+        let entry = try await pool.run(
             Self.audit,
             [
                 .text(`operator`.name), .text(app.text), .text(provider), .integer(Int64(agreed)),
@@ -64,6 +64,15 @@ package struct RetryAdmin: Sendable {
                 begin = next
             }
         }
+        if moved != agreed {
+            _ = try await pool.run(
+                Self.auditResult,
+                [
+                    .text(`operator`.name), .integer(try entry.integer(0, 0)), .integer(Int64(moved)),
+                    .text(`operator`.because),
+                ]
+            )
+        }
         return moved
     }
 
@@ -73,6 +82,14 @@ package struct RetryAdmin: Sendable {
         """
         INSERT INTO audit (operator, act, filter, items, because)
         VALUES ($1, 'retries-bring-forward', jsonb_build_object('app', $2::text, 'provider', $3::text), $4, $5)
+        RETURNING number
+        """
+    )
+
+    private static let auditResult = Statement(
+        """
+        INSERT INTO audit (operator, act, filter, items, because)
+        VALUES ($1, 'retries-brought-forward', jsonb_build_object('act', $2::bigint), $3, $4)
         """
     )
 }

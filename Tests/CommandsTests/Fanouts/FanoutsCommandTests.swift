@@ -409,6 +409,11 @@ struct FanoutsCommandTests {
             )
             let held = await prompt.run("fanouts", "show", "\(number)").output
             #expect(held.contains("1 still waiting (1 held)"), "\(held)")
+            _ = try await servers.owner.run(
+                "UPDATE ledger SET state = 's', reason = NULL, outlet = NULL, queued_at = NULL WHERE state = 'd'"
+            )
+            let sending = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(sending.contains("2 still waiting (1 being sent, 1 held)"), "\(sending)")
             let nobody = await prompt.run("fanouts", "list-users", "--event", "e9")
             #expect(nobody.complaints.contains("unknown fan-out"))
         }

@@ -172,6 +172,23 @@ struct HoldCommandTests {
         }
     }
 
+    @Test("a faulty catalogue prevents neither a hold nor an explanation")
+    func faultyCatalogue() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
+                let catalogs = folder.appendingPathComponent("broken")
+                try FileManager.default.createDirectory(at: catalogs, withIntermediateDirectories: true)
+                try Data("{app: 7}".utf8).write(to: catalogs.appendingPathComponent("drop.json5"))
+                let prompt = prompt.with("BELLHOP_CATALOGS", catalogs.path)
+                let held = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
+                #expect(held.code == .done, "\(held.complaints)")
+                #expect(held.complaints.contains("have a fault, so it was not checked"), "\(held.complaints)")
+                let explained = await prompt.run("explain", "--app", "drop", "--user", "ada", "--event", "e1")
+                #expect(explained.code == .answerIsNo, "\(explained.complaints)")
+            }
+        }
+    }
+
     @Test("discard requires a hold, --dry-run shows the count, and the count must be typed without --yes")
     func discard() async throws {
         try await Self.with { prompt, servers in

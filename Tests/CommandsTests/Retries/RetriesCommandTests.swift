@@ -1,3 +1,4 @@
+import BellhopRules
 import CommandLineSupport
 import IntegrationSupport
 import Push
@@ -61,6 +62,30 @@ struct RetriesCommandTests {
                 "SELECT concat_ws(' ', operator, act, filter, items, because) FROM audit"
             )
             #expect(audit == [#"ada retries-bring-forward {"app": "drop", "provider": "fcm"} 1 it works again"#])
+        }
+    }
+
+    @Test("if another number was brought forward than the operator saw, the audit states both")
+    func auditedResult() async throws {
+        try await Self.with { _, servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 610)
+            let moved = try await RetryAdmin(pool: servers.pool).bringForward(
+                try #require(AppID(validating: "drop")),
+                "fcm",
+                agreed: 26,
+                by: ActingOperator(name: "ada", because: "it works again"),
+                pausing: .milliseconds(5)
+            )
+            #expect(moved == 1)
+            let audit = try await servers.column(
+                "SELECT concat_ws(' ', act, items, filter) FROM audit ORDER BY number"
+            )
+            #expect(
+                audit == [
+                    #"retries-bring-forward 26 {"app": "drop", "provider": "fcm"}"#,
+                    #"retries-brought-forward 1 {"act": 1}"#,
+                ]
+            )
         }
     }
 

@@ -95,6 +95,37 @@ struct StatusProcessTests: ProcessReporting {
         }
     }
 
+    @Test("an acceptance of one worker ends the outage that another one reports, also if it has failed again since")
+    func acceptanceOfAnother() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                func outage(since seconds: Int64) -> ProviderOutage {
+                    ProviderOutage(
+                        app: "drop",
+                        provider: "fcm",
+                        word: "UNAVAILABLE",
+                        since: DeadLetterSamples.ago(seconds),
+                        latest: DeadLetterSamples.ago(1),
+                        answers: 80
+                    )
+                }
+                var (first, second) = (Self.report("w1", "same"), Self.report("w2", "same"))
+                first.troubles = [outage(since: 31)]
+                second.troubles = [outage(since: 3)]
+                try await Self.announce(first, servers)
+                try await Self.announce(second, servers)
+                let alone = try await Self.problems(prompt)
+                #expect(alone.contains { $0.contains("to all of drop's pushes for 3") }, "\(alone)")
+                var activity = OutletActivity(app: "drop", provider: "fcm")
+                activity.acceptedAt = DeadLetterSamples.ago(5)
+                second.activities = [activity]
+                try await Self.announce(second, servers)
+                let problems = try await Self.problems(prompt)
+                #expect(!problems.contains { $0.contains("to all of") }, "\(problems)")
+            }
+        }
+    }
+
     @Test("a draining worker is shown as such, and neither its version nor its canary is a problem")
     func draining() async throws {
         try await ServerFixture.withTopology { servers in

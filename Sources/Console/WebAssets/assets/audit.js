@@ -4,7 +4,7 @@
 const UNDONE = ["discard", "restore"];
 
 /** Entries that state the result of an earlier action. */
-const RESULTS = ["hold-discarded"];
+const RESULTS = ["hold-discarded", "retries-brought-forward"];
 
 function undo(entry) {
   return perform({

@@ -68,6 +68,9 @@ function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete,
   const parts = [[waiting, "still waiting", waitingReasons], [discarded, "discarded", {}], [notSent, "not sent", notSentReasons]];
   const others = parts.filter(([count]) => count > 0).map(([count, words, reasons]) => {
     const why = Object.entries(reasons).slice(0, 5).map(([reason, its]) => `${grouped(its)} ${reason}`);
+    // A delivery that is being sent has no reason.
+    const sending = count - Object.values(reasons).reduce((sum, its) => sum + its, 0);
+    if (words === "still waiting" && why.length > 0 && sending > 0) why.push(`${grouped(sending)} being sent`);
     return `${grouped(count)} ${words}${why.length > 0 ? ` (${why.join(", ")}${Object.keys(reasons).length > 5 ? ", …" : ""})` : ""}`;
   });
   return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}`;
