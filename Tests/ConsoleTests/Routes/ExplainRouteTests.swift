@@ -67,7 +67,7 @@ struct ExplainRouteTests {
         }
     }
 
-    @Test("catalogues with a fault are reported as such")
+    @Test("catalogues with a fault do not prevent an explanation")
     func catalogs() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("catalogs"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -76,9 +76,9 @@ struct ExplainRouteTests {
         try await ConsoleFixture.with(environment: ["BELLHOP_CATALOGS": folder.path]) { console in
             let person = try await console.signIn()
             let answer = try await console.call("GET", "/api/explain?app=drop&user=ada&event=e", as: person)
-            #expect(answer.status == 500 && answer.code == "failed", "\(answer)")
-            #expect(answer.message.contains("drop.json5"), "\(answer.message)")
-            #expect(answer.message.contains("bellhop check-config"), "\(answer.message)")
+            #expect(answer.status == 200 && answer["found"] == false, "\(answer)")
+            let overview = try await console.call("GET", "/api/explain?app=drop&user=ada", as: person)
+            #expect(overview.status == 200, "\(overview)")
         }
     }
 }
