@@ -112,7 +112,8 @@ rabbitmq_wait() {
             touch "$data/rabbitmq/complete"
             return
         fi
-        if ((attempt < 3)) && grep -q eaddrinuse "$data/log/rabbitmq.log" && ! is_running rabbitmq; then
+        if ((attempt < 3)) && ! is_running rabbitmq \
+            && grep -qE 'eaddrinuse|dist_port_already_used' "$data/log/rabbitmq.log"; then
             say rabbitmq "another program has taken a port, starting again on other ports"
             rabbitmq_start
             continue
