@@ -21,4 +21,7 @@ package struct OperationsContext: Sendable {
     package func broker() throws -> BrokerAddress { try configuration.broker() }
 
     package func catalogs() throws -> CatalogSet { try configuration.readCatalogs() }
+
+    /// The catalogues for operations that need not have them; `nil` if none are configured, or if one has a fault.
+    var readableCatalogs: CatalogSet? { try? catalogs() }
 }

@@ -141,7 +141,7 @@ struct BenchCommandTests {
     }
 
     @Test(
-        "a peer processes the events in place of the worker, with the same pushes and rows of its own",
+        "a peer processes the events in place of the worker, with the same pushes, and writes its tables",
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set"),
         .enabled(if: canBuildFloor, "cc, or Debian's headers of libpq, are missing")
     )
@@ -164,7 +164,7 @@ struct BenchCommandTests {
         .allSatisfy(FileManager.default.fileExists(atPath:))
 
     @Test(
-        "a peer that ends before it consumes fails the run, with its last words",
+        "a peer that ends before it consumes fails the run, with its end as the reason",
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
     )
     func endingPeer() async throws {

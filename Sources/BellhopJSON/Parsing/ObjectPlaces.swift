@@ -182,8 +182,10 @@ private struct PlaceReader {
 }
 
 extension ObjectPlaces.Text {
+    /// Returns whether both have the same bytes.
+    @inlinable
     @inline(__always)
-    fileprivate func hasSameBytes(as other: Self) -> Bool {
+    package func hasSameBytes(as other: Self) -> Bool {
         guard count == other.count else { return false }
         for index in 0..<count where self[index] != other[index] { return false }
         return true

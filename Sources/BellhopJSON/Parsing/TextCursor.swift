@@ -1,6 +1,6 @@
 /// A position in JSON text, for readers that decline what is unusual instead of naming its fault.
 ///
-/// They allocate nothing. What they decline, a ``JSONParser`` reads.
+/// They allocate nothing. A ``JSONParser`` reads the texts that they decline.
 package struct TextCursor {
     private let bytes: UnsafeBufferPointer<UInt8>
     package var position = 0

@@ -2,8 +2,8 @@
 ///
 /// The form is an object of texts with one user in `to`, and with texts, numbers and flags in `data` and `metadata`.
 /// Everything else is declined: other members and audiences, CloudEvents, headers, contradictions, and every fault.
-/// ``SubmissionParser`` then reads the message from a tree and finds the fault, if there is one. What is read here equals
-/// what it would read.
+/// ``SubmissionParser`` then reads the message from a tree and finds the fault, if there is one. Both give the same event
+/// for the same message.
 struct PlainEventReader {
     private let catalogs: CatalogSet
 
@@ -36,7 +36,14 @@ struct PlainEventReader {
             guard let time = Timestamp(validating: text.string) else { return nil }
             times.expiresAt = time
         }
-        return Event((catalog.app, type, id), to: user, content, plain, times)
+        return Event(
+            (catalog.app, type, id),
+            to: user,
+            content,
+            data: plain.data.isEmpty ? nil : plain.places.canonical(plain.data).bytes,
+            sentAt: times.sentAt,
+            expiresAt: times.expiresAt
+        )
     }
 
     /// Whether a mapping converts messages of this name, so that it is another application's message.
@@ -67,9 +74,9 @@ struct PlainEvent {
     private(set) var metadata = 0..<0
     let places: ObjectPlaces
 
-    /// Sorts the members by their names; `nil` if the event has others, or lacks one that every event has.
+    /// Sorts the members by their names; `nil` if the event has others.
     ///
-    /// An empty text in a field that every event has is refused later, like a missing one.
+    /// A missing field is empty, and the reader declines the event if every event has it.
     init?(_ places: ObjectPlaces) {
         self.places = places
         for member in places.members {
@@ -118,18 +125,10 @@ struct PlainEvent {
 extension PlainEvent.Text {
     @inline(__always)
     fileprivate func equals(_ word: StaticString) -> Bool {
-        guard count == word.utf8CodeUnitCount else { return false }
-        for index in 0..<count where self[index] != word.utf8Start[index] { return false }
-        return true
+        hasSameBytes(as: Self(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
-    fileprivate func equals(_ text: String) -> Bool {
-        guard count == text.utf8.count else { return false }
-        return text.withBytes { bytes in
-            for index in 0..<count where self[index] != bytes[index] { return false }
-            return true
-        }
-    }
+    fileprivate func equals(_ text: String) -> Bool { text.withBytes { hasSameBytes(as: $0) } }
 
     /// Whether the text has at most this number of bytes, and therefore of characters, and at least one.
     fileprivate func isShort(_ longest: Int) -> Bool { (1...longest).contains(count) }
@@ -160,26 +159,6 @@ extension EventContent {
     private static func isMetadata(_ member: ObjectPlaces.Member) -> Bool {
         guard case .text(let text) = member.value else { return false }
         return member.key.isShort(FieldLimits.metadataKey) && text.count <= FieldLimits.metadataValue
-    }
-}
-
-extension Event {
-    /// Creates an event for one user.
-    fileprivate convenience init(
-        _ names: Names,
-        to user: UserID,
-        _ content: EventContent,
-        _ plain: PlainEvent,
-        _ times: (sentAt: Timestamp?, expiresAt: Timestamp?)
-    ) {
-        self.init(
-            names,
-            to: user,
-            content,
-            data: plain.data.isEmpty ? nil : plain.places.canonical(plain.data).bytes,
-            sentAt: times.sentAt,
-            expiresAt: times.expiresAt
-        )
     }
 }
 

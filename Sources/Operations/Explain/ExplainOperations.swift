@@ -38,9 +38,8 @@ package struct ExplainOperations: Sendable {
 
     /// Reads with a time limit, and with the catalogues if any are configured and have no fault.
     func readable<Answer>(_ read: (ConnectionPool, CatalogSet?) async throws -> Answer) async throws -> Answer {
-        let catalogs = context.configuration.catalogs == nil ? nil : try? context.catalogs()
         do {
-            return try await read(context.pool.with(statementTimeout: Self.patience), catalogs)
+            return try await read(context.pool.with(statementTimeout: Self.patience), context.readableCatalogs)
         } catch {
             throw Self.unavailable(error) ?? error
         }

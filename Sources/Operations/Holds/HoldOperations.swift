@@ -156,10 +156,9 @@ package struct HoldOperations: Sendable {
     // MARK: - Selection
 
     /// Whether the names of apps, types and providers can be checked.
-    package var checksNames: Bool { catalogs != nil }
-
-    /// The catalogues; `nil` if none are configured, or if one has a fault, which must not prevent a hold.
-    private var catalogs: CatalogSet? { context.configuration.catalogs == nil ? nil : try? context.catalogs() }
+    ///
+    /// A faulty catalogue must not prevent a hold.
+    package var checksNames: Bool { context.readableCatalogs != nil }
 
     /// Returns the scope that the fields define.
     ///
@@ -167,7 +166,7 @@ package struct HoldOperations: Sendable {
     /// catalogues the names are not checked.
     package func scope(_ fields: OperationFields) throws -> HoldScope {
         let scope = try HoldScope(fields)
-        guard let catalogs else { return scope }
+        guard let catalogs = context.readableCatalogs else { return scope }
         guard let catalog = catalogs[scope.app] else {
             let hint = NearestName.hint(scope.app.text, among: catalogs.catalogs.map(\.app.text))
             throw OperationError.unfit("no catalogue describes \(scope.app)\(hint)", field: "app")
