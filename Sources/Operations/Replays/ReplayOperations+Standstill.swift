@@ -12,11 +12,10 @@ extension ReplayOperations {
                 + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
         }
         do {
-            let name = context.names.dead
-            let broker = try context.broker()
-            let queue = try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
-            switch queue?.consumers {
-            case nil: return "The replay is not running: the broker has no queue \(name); run bellhop topology apply."
+            switch try await schedulersQueue()?.consumers {
+            case nil:
+                return "The replay is not running: the broker has no queue \(context.names.dead); "
+                    + "run bellhop topology apply."
             case 0?: return "The replay is not running: no scheduler is running; start one (bellhop scheduler)."
             case _?: return "A scheduler is running and has not started it; see its log."
             }
@@ -32,12 +31,17 @@ extension ReplayOperations {
     package func brokerObstacle() async -> String? {
         guard context.configuration.amqpURL != nil else { return nil }
         do {
-            let (broker, name) = (try context.broker(), context.names.dead)
-            try await BrokerSession.with(broker, name: "bellhop dead-letters") { _ = try $0.checkQueue(name) }
+            _ = try await schedulersQueue()
             return nil
         } catch {
             return Self.waiting(for: error)
         }
+    }
+
+    /// Returns the counts of the queue that schedulers consume, or `nil` if the broker has no such queue.
+    private func schedulersQueue() async throws -> QueueCounts? {
+        let (broker, name) = (try context.broker(), context.names.dead)
+        return try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
     }
 
     private static func waiting(for error: any Error) -> String {

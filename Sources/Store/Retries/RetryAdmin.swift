@@ -30,8 +30,8 @@ package struct RetryAdmin: Sendable {
     /// Brings all retries of an outlet forward at a bounded rate, and returns their number.
     ///
     /// The audit entry is written first, with the number that the operator saw, so that no action is without an entry. If
-    /// another number was brought forward, a second entry states it. Each step reads a thousand open deliveries. A call ends after
-    /// a hundred thousand of them for each priority, so that another one may be necessary.
+    /// another number was brought forward, a second entry states it. Each step reads a thousand open deliveries. A call
+    /// ends after a hundred thousand of them for each priority, so that another one may be necessary.
     package func bringForward(
         _ app: AppID,
         _ provider: String,
