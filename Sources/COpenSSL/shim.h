@@ -108,6 +108,26 @@ static inline int bellhop_name_host(SSL *ssl, const char *host) {
     return (int) SSL_set_tlsext_host_name(ssl, host);
 }
 
+// Puts a memory of that many bytes between the connection's records and its socket, and returns it; NULL if there is no
+// memory. The connection owns it.
+static inline BIO *bellhop_collect_output(SSL *ssl, long bytes) {
+    BIO *socket = SSL_get_wbio(ssl);
+    BIO *collector = BIO_new(BIO_f_buffer());
+    if (!collector) return NULL;
+    if (BIO_set_write_buffer_size(collector, bytes) != 1 || !BIO_up_ref(socket)) {
+        BIO_free(collector);
+        return NULL;
+    }
+    BIO_push(collector, socket);
+    SSL_set0_wbio(ssl, collector);
+    return collector;
+}
+
+// Sends what a memory holds; 1 if it is empty afterwards.
+static inline int bellhop_flush(BIO *collector) {
+    return (int) BIO_flush(collector);
+}
+
 // SHA-256 of bytes in one piece, into 32 bytes.
 //
 // By the functions of the algorithm itself, which OpenSSL 3 calls deprecated: its successor looks the algorithm up and

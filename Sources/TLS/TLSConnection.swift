@@ -27,6 +27,8 @@ package final class TLSConnection {
 
     private let handle: OpaquePointer
     private let needsHTTP2: Bool
+    /// Collects the output, if ``collectOutput(atMost:)`` was called; owned by `handle`.
+    private var collector: OpaquePointer?
 
     init(owning handle: OpaquePointer, needsHTTP2: Bool = true) {
         self.handle = handle
@@ -71,11 +73,29 @@ package final class TLSConnection {
 
     /// Writes a part of `bytes`, at least one byte.
     ///
+    /// After ``collectOutput(atMost:)``, the bytes may wait for ``flush()``.
+    ///
     /// After `needsWriting`, the same bytes must be passed again, from any address; more may follow them.
     package func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
         ERR_clear_error()
         let result = SSL_write(handle, bytes.baseAddress, Int32(clamping: bytes.count))
         return result > 0 ? .done(Int(result)) : progress(result)
+    }
+
+    /// Collects the records of later writes in memory until ``flush()``, or until they exceed `bytes`.
+    ///
+    /// Without it, each record of at most 16 KiB takes a system call. Called after the handshake.
+    package func collectOutput(atMost bytes: Int) { collector = bellhop_collect_output(handle, Int(bytes)) }
+
+    /// Sends the collected output; `done` means that the socket has all of it.
+    package func flush() -> Progress {
+        guard let collector else { return .done(0) }
+        errno = 0
+        guard bellhop_flush(collector) != 1 else { return .done(0) }
+        guard BIO_test_flags(collector, BIO_FLAGS_SHOULD_RETRY) == 0 else { return .needsWriting }
+        let system = errno
+        ending = system == 0 ? "the peer closed it" : String(cString: strerror(system))
+        return .ended
     }
 
     /// Notifies the peer of the end of the output, without waiting for its confirmation.

@@ -39,6 +39,47 @@ struct TrafficTests {
         #expect(blocks > 1)
     }
 
+    @Test("collected output is sent by a flush, in pieces if the socket takes no more")
+    func collectedOutput() throws {
+        let ends = try connected()
+        ends.client.collectOutput(atMost: 1 << 16)
+        #expect([UInt8](repeating: 7, count: 20_000).withUnsafeBytes { ends.client.write($0) } == .done(16_384))
+        #expect(ConnectionPair.read(ends.server).bytes.isEmpty)
+        #expect(ends.client.flush() == .done(0))
+        #expect(ConnectionPair.read(ends.server).bytes == Array(repeating: 7, count: 16_384))
+
+        let bytes = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var sent = 0
+        var blocks = 0
+        var received: [UInt8] = []
+        while received.count < bytes.count {
+            let isWritten = sent == bytes.count
+            switch isWritten ? ends.client.flush() : bytes[sent...].withUnsafeBytes({ ends.client.write($0) }) {
+            case .done(let count): sent += count
+            case .needsWriting:
+                blocks += 1
+                received += ConnectionPair.read(ends.server).bytes
+            case .needsReading, .ended:
+                Issue.record("ended after \(sent) bytes")
+                return
+            }
+            if isWritten { received += ConnectionPair.read(ends.server).bytes }
+        }
+        #expect(received == bytes)
+        #expect(blocks > 1)
+    }
+
+    @Test("a flush into a cut connection ends it, with the reason")
+    func flushIntoCut() throws {
+        let ends = try connected()
+        ends.client.collectOutput(atMost: 1 << 16)
+        #expect([UInt8(1)].withUnsafeBytes { ends.client.write($0) } == .done(1))
+        ends.cutServer()
+        #expect(ends.client.flush() == .ended)
+        #expect(ends.client.ending != nil)
+        #expect(ends.client.ending != "the peer closed it")
+    }
+
     @Test("bytes that OpenSSL has already read from the socket are reported")
     func heldBytes() throws {
         let ends = try connected()

@@ -38,6 +38,7 @@ final class BrokerConnection {
     /// The agreed frame size in bytes, which limits the size of one header.
     let agreedFrameSize: Int
 
+    private let isTLS: Bool
     private let frame = UnsafeMutablePointer<amqp_frame_t>.allocate(capacity: 1)
 
     init(
@@ -62,6 +63,7 @@ final class BrokerConnection {
         }
         self.host = host
         self.state = state
+        isTLS = address.tls != nil
     }
 
     deinit {
@@ -85,6 +87,11 @@ final class BrokerConnection {
     ///
     /// `nextFrame` returns those frames first.
     var holdsFrames: Bool { amqp_frames_enqueued(state) != 0 }
+
+    /// Whether no byte is known that was read and not yet returned as a frame, so that polling the socket is exact.
+    ///
+    /// Under TLS this is unknown: only an attempt to read shows what OpenSSL still holds.
+    var isDrained: Bool { !isTLS && amqp_data_in_buffer(state) == 0 && !holdsFrames }
 
     /// Releases the memory of processed frames.
     ///

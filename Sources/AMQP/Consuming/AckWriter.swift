@@ -9,7 +9,9 @@ import ServiceRuntime
 /// settlements slowly, 32 at a time.
 struct AckWriter {
     /// The time for which a settlement beyond the frontier waits for the frontier to reach it.
-    private static let patience = Duration.milliseconds(50)
+    ///
+    /// It is longer than a batch usually takes, so that the frontier passes most settlements in time.
+    private static let patience = Duration.milliseconds(250)
     /// The number of recent frames above which the end needs a pause.
     private static let burst = 16
     private static let settlingTime = Duration.milliseconds(250)

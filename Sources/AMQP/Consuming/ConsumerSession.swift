@@ -104,6 +104,8 @@ struct ConsumerSession {
             if !assembler.isExpectingFrames || Int32(frame.pointee.frame_type) == AMQP_FRAME_BODY {
                 connection.releaseFrames()
             }
+            // A further attempt to read would take two system calls to find nothing.
+            if connection.isDrained { return false }
         }
         return true
     }

@@ -10,6 +10,8 @@ import TLS
 final class FramedConnection {
     /// The capacity of one TLS record.
     private static let recordSize = 16 * 1024
+    /// The number of bytes that one system call sends if the socket accepts them.
+    private static let writeSize = 64 * 1024
 
     private let tls: TLSConnection
     private let socket: OwnedSocket
@@ -52,6 +54,7 @@ final class FramedConnection {
         self.session = session
         self.tools = tools
         lastSign = now
+        tls.collectOutput(atMost: Self.writeSize)
         // A usual answer fits into its stream's window, and the answers of all streams fit into the connection's
         // window.
         let window: Int32 = 1 << 20
@@ -131,12 +134,12 @@ final class FramedConnection {
         writeWaitsToWrite = false
         while true {
             guard collect() else { return ConnectionFailure(.library, "libnghttp2 cannot go on") }
-            guard outboundSent < outbound.count else { return nil }
-            let progress = outbound.withUnsafeBytes { tls.write(UnsafeRawBufferPointer(rebasing: $0[outboundSent...])) }
-            switch progress {
+            let isWritten = outboundSent == outbound.count
+            switch isWritten ? tls.flush() : writeRecord() {
             case .done(let count):
                 outboundSent += count
                 blockedSince = nil
+                if isWritten { return nil }
             case .needsWriting:
                 writeWaitsToWrite = true
                 blockedSince = blockedSince ?? .now
@@ -145,6 +148,10 @@ final class FramedConnection {
             case .ended: return lost
             }
         }
+    }
+
+    private func writeRecord() -> TLSConnection.Progress {
+        outbound.withUnsafeBytes { tls.write(UnsafeRawBufferPointer(rebasing: $0[outboundSent...])) }
     }
 
     /// Fills one TLS record, so that the frames of many requests share it.

@@ -18,7 +18,10 @@ package struct DatabaseHistory: Hashable, Sendable {
     /// Returns a history that equals no other.
     static func unknown() -> DatabaseHistory { DatabaseHistory(mark: .random(in: .min ... .max)) }
 
-    /// The query whose answer identifies the history.
+    /// The query whose first column identifies the history.
+    ///
+    /// The second column is long: libpq's memory for input grows with the longest message, from 16 to 64 KiB, and never
+    /// shrinks. Large answers then take a quarter of the system calls.
     ///
     /// The timeline is that of the next WAL record, because the control file's value lags behind a promotion.
     static let query = """
@@ -26,6 +29,6 @@ package struct DatabaseHistory: Hashable, Sendable {
             extract(epoch FROM pg_postmaster_start_time()), inet_server_addr(), inet_server_port(),
             (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()),
             (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema()),
-            CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END)
+            CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END), repeat(' ', 40000)
         """
 }
