@@ -10,7 +10,7 @@ final class BenchChild: Sendable {
     /// The name used in error messages.
     private let name: String
     private let logFile: String
-    /// The exit status after it was collected.
+    /// The wait status after it was collected.
     ///
     /// The identifier is invalid after that.
     private let status = Mutex<CInt?>(nil)
@@ -73,9 +73,17 @@ final class BenchChild: Sendable {
         throw CommandFailure(
             .tryAgain,
             attempted: "running \(name)",
-            cameBack: "it ended (status \(status)): \(last)",
+            cameBack: "\(Self.words(ChildExit(waitStatus: status))): \(last)",
             whatToDo: "correct the fault that it reports"
         )
+    }
+
+    /// Returns the end in words: a peer's exit codes have other meanings than Bellhop's, so only the number is given.
+    static func words(_ ending: ChildExit) -> String {
+        switch ending {
+        case .exited(let code): "it ended with exit code \(code)"
+        case .killed: "\(ending)"
+        }
     }
 
     /// The log so far.

@@ -173,7 +173,7 @@ struct BenchCommandTests {
         #expect(said.status != 0)
         #expect(said.output.isEmpty)
         #expect(said.errors.contains("running /bin/false"), "\(said.errors)")
-        #expect(said.errors.contains("it ended (status 256)"), "\(said.errors)")
+        #expect(said.errors.contains("it ended with exit code 1: "), "\(said.errors)")
     }
 
     @Test(

@@ -23,6 +23,15 @@ struct ProcessTableTests {
         #expect(ProcessTable.parent(of: own) == Int(getppid()))
     }
 
+    @Test("the end of a child is reported with its exit code or its signal, and not with the wait status")
+    func endOfChild() {
+        #expect(BenchChild.words(ChildExit(waitStatus: 78 << 8)) == "it ended with exit code 78")
+        #expect(BenchChild.words(ChildExit(waitStatus: 0)) == "it ended with exit code 0")
+        #expect(BenchChild.words(ChildExit(waitStatus: 11)) == "it was killed by SIGSEGV")
+        // The bit for a core dump is not part of the signal.
+        #expect(BenchChild.words(ChildExit(waitStatus: 0x80 | 6)) == "it was killed by SIGABRT")
+    }
+
     @Test("the process that listens on a port is found, and none if no process listens")
     func findsListeners() throws {
         let socket = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)

@@ -79,18 +79,12 @@ package final class ChildProcess: Sendable {
         let (ending, waiters) = state.withLock { state in
             var status: Int32 = 0
             while waitpid(id, &status, 0) < 0, errno == EINTR {}
-            let ending = Self.ending(status)
+            let ending = ChildExit(waitStatus: status)
             state.ending = ending
             defer { state.waiters = [] }
             return (ending, state.waiters)
         }
         for waiter in waiters { waiter.resume(returning: ending) }
-    }
-
-    /// Decodes a wait status: the low seven bits are the signal, the second byte is the exit code (wait(2)).
-    private static func ending(_ status: Int32) -> ChildExit {
-        let signal = status & 0x7F
-        return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
     }
 
     /// Starts the program, with `stdin` and in a separate group, or with the parent's stdin and in its group if `stdin`
@@ -176,6 +170,12 @@ package struct ChildProgram: Sendable {
 package enum ChildExit: Sendable, Equatable, CustomStringConvertible {
     case exited(Int32)
     case killed(signal: Int32)
+
+    /// Decodes a wait status: the low seven bits are the signal, the second byte is the exit code (wait(2)).
+    package init(waitStatus: Int32) {
+        let signal = waitStatus & 0x7F
+        self = signal == 0 ? .exited((waitStatus >> 8) & 0xFF) : .killed(signal: signal)
+    }
 
     /// The text for the log, with the meaning of Bellhop's exit codes.
     package var description: String {
