@@ -23,7 +23,7 @@ struct MessageIdentity {
     }
 
     /// Returns the app's name, before its lookup.
-    func app() throws(FieldFault) -> String {
+    func app() throws(FieldFault) -> Name {
         var name = try bodyClaim(.app)
         try agree(&name, .property, envelope.appID, on: .app)
         if let routed { try agree(&name, .routingKey, routed.app, on: .app) }
@@ -34,28 +34,43 @@ struct MessageIdentity {
                 "no app is named, neither in the body nor by app_id or routing key"
             )
         }
-        return name.text
+        return Name(text: name.text, source: name.witness, place: base.key(EventField.app.rawValue))
     }
 
-    /// A type's name, before its lookup, and its source.
-    struct TypeName {
+    /// The name of an app or a type, before its lookup, and its source.
+    struct Name {
         let text: String
         fileprivate let source: Source
-        fileprivate let base: JSONPointer
+        /// The place of the name in the body, if the body is its source.
+        fileprivate let place: JSONPointer
+
+        /// The fault of a message whose app has no catalogue.
+        var unknownApp: FieldFault { FieldFault(.unknownApp, at: foundAt, "no catalogue describes \(words("app"))") }
 
         /// The fault of a message whose type the app's catalogue does not know.
-        var unknown: FieldFault {
-            let place = source == .cloudEvent ? JSONPointer.root.key("type") : base.key(EventField.eventType.rawValue)
-            // A type in the body would contradict the other source, so the message names the source to correct.
-            let words = [.body, .cloudEvent].contains(source) ? "this type" : "the type that \(source.rawValue) names"
-            return FieldFault(.unknownType, at: place, "the app's catalogue does not know \(words)")
+        var unknownType: FieldFault {
+            FieldFault(.unknownType, at: foundAt, "the app's catalogue does not know \(words("type"))")
+        }
+
+        /// The place of the name; the root if no member of the body has it.
+        private var foundAt: JSONPointer {
+            switch source {
+            case .body: place
+            case .cloudEvent: JSONPointer.root.key("type")
+            case .property, .routingKey: .root
+            }
+        }
+
+        /// A name in the body would contradict the other source, so the message names the source to correct.
+        private func words(_ what: String) -> String {
+            [.body, .cloudEvent].contains(source) ? "this \(what)" : "the \(what) that \(source.rawValue) names"
         }
     }
 
     /// Returns the type's name.
     ///
     /// If another source states that the message sets a reminder, the body's `eventType` is the type of the reminder.
-    func eventType() throws(FieldFault) -> TypeName {
+    func eventType() throws(FieldFault) -> Name {
         var name = setsReminder ? nil : try bodyClaim(.eventType)
         try agree(&name, .cloudEvent, message.cloudEvent?.type, on: .eventType)
         try agree(&name, .property, envelope.type, on: .eventType)
@@ -67,7 +82,7 @@ struct MessageIdentity {
                 "no event type is named, neither in the body nor by property or routing key"
             )
         }
-        return TypeName(text: name.text, source: name.witness, base: base)
+        return Name(text: name.text, source: name.witness, place: base.key(EventField.eventType.rawValue))
     }
 
     /// Whether a source other than the body names the message that sets a reminder.

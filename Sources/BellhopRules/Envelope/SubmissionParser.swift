@@ -48,9 +48,7 @@ public struct SubmissionParser: Sendable {
         let claims = MessageIdentity(message, envelope)
         let appName = try claims.app()
         let typeName = try claims.eventType()
-        guard let app = AppID(validating: appName), let catalog = catalogs[app] else {
-            throw FieldFault(.unknownApp, at: message.base.key("app"), "no catalogue describes this app")
-        }
+        guard let app = AppID(validating: appName.text), let catalog = catalogs[app] else { throw appName.unknownApp }
         let reader = JSONFieldReader(message.fields, at: message.base)
         if let type = EventType(validating: typeName.text), let policy = catalog[type] {
             let id = try claims.eventID(otherwise: catalog.namesByContent ? contentID(message, type) : nil)
@@ -70,7 +68,7 @@ public struct SubmissionParser: Sendable {
             if case .reminderSet(let reminder) = change { try check(reminder, reader, catalog) }
             return .feed(FeedUpdate(app: app, sentAt: sentAt, change: change))
         }
-        guard typeName.text == Self.cancellationType else { throw typeName.unknown }
+        guard typeName.text == Self.cancellationType else { throw typeName.unknownType }
         return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
     }
 

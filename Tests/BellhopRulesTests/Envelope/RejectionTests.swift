@@ -145,17 +145,37 @@ struct RejectionTests {
         #expect(rejection.eventID?.text == "big" && rejection.app?.text == "drop")
     }
 
-    @Test("an unknown type that only the routing key or the property names is reported with that source")
+    @Test("an unknown type that only the routing key or the property names is reported with that source and no place")
     func unknownTypeOutsideTheBody() throws {
         let body = Array(#"{"id":"e","app":"drop","to":{"user":"u"},"title":"t"}"#.utf8)
         let words = "the app's catalogue does not know"
         var envelope = InboundEnvelope(body: body, source: .eventsExchange(routingKey: "drop.nosuch"))
         #expect(try SampleMessages.rejection(envelope).message == "\(words) the type that the routing key names")
+        #expect(try SampleMessages.rejection(envelope).pointer.text == "", "the body has no such member")
         envelope.type = "nosuch"
         let property = "\(words) the type that the message's property names"
         #expect(try SampleMessages.rejection(envelope).message == property)
+        #expect(try SampleMessages.rejection(envelope).pointer.text == "")
         envelope = SampleMessages.envelope(SampleMessages.changed(["eventType": "nosuch"]))
         #expect(try SampleMessages.rejection(envelope).message == "\(words) this type")
+        #expect(try SampleMessages.rejection(envelope).pointer.text == "/eventType")
+    }
+
+    @Test("an unknown app that only the routing key or the property names is reported with that source and no place")
+    func unknownAppOutsideTheBody() throws {
+        let body = Array(#"{"id":"e","to":{"user":"u"},"title":"t"}"#.utf8)
+        var envelope = InboundEnvelope(body: body, source: .eventsExchange(routingKey: "nosuch.system"))
+        let routed = try SampleMessages.rejection(envelope)
+        #expect(routed.message == "no catalogue describes the app that the routing key names")
+        #expect(routed.pointer.text == "")
+        envelope.appID = "nosuch"
+        let property = try SampleMessages.rejection(envelope)
+        #expect(property.message == "no catalogue describes the app that the message's property names")
+        #expect(property.pointer.text == "")
+        envelope = SampleMessages.envelope(SampleMessages.changed(["app": "nosuch"]))
+        let named = try SampleMessages.rejection(envelope)
+        #expect(named.message == "no catalogue describes this app")
+        #expect(named.pointer.text == "/app")
     }
 
     @Test("a message cannot name another app or type than its routing key and its properties")

@@ -73,8 +73,8 @@ struct IntakeTests {
                 (#"{"id":"1","to":{"user":"u"},"body":"\#(big)"}"#, "drop.system", "too-large", ""),
                 (#"{"to":{"user":"u"},"title":"t"}"#, "drop.system", "missing-id", "/id"),
                 (#"{"id":"1","title":"t"}"#, "drop.system", "missing-audience", "/to"),
-                (#"{"id":"1","to":{"user":"u"}}"#, "nosuch.system", "unknown-app", "/app"),
-                (#"{"id":"1","to":{"user":"u"}}"#, "drop.nosuch", "unknown-type", "/eventType"),
+                (#"{"id":"1","to":{"user":"u"}}"#, "nosuch.system", "unknown-app", ""),
+                (#"{"id":"1","to":{"user":"u"}}"#, "drop.nosuch", "unknown-type", ""),
                 (#"{"id":"1","to":{"user":"u"},"title":7}"#, "drop.system", "invalid-field", "/title"),
                 (
                     #"{"userId":"u","token":"ExponentPushToken[x]","platform":"web","provider":"expo"}"#,
