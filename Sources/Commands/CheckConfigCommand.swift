@@ -207,7 +207,20 @@ private struct Files {
     }
 
     /// Warnings of files that are valid and do not have the effect that an operator may expect.
-    var warnings: [String] { keyWarnings + issuerWarnings + publisherWarnings }
+    var warnings: [String] { keyWarnings + issuerWarnings + publisherWarnings + webPushWarnings }
+
+    /// Warnings of several VAPID keys of which the file names no default.
+    ///
+    /// The first key is then the default. If it is the newer one, subscriptions that name no key fail and are revoked.
+    private var webPushWarnings: [String] {
+        let apps = (providers?.apps ?? [:]).sorted { $0.key.text < $1.key.text }
+        return apps.compactMap { app, providers in
+            guard let keys = providers.webPush?.keys, keys.all.count > 1, !keys.isUsualNamed else { return nil }
+            return "\(Setting.providers.environmentName): \(app) has \(keys.all.count) VAPID keys and no defaultKey, "
+                + "so the first (\(keys.usual.id)) is used for subscriptions that name none: name the oldest in "
+                + "defaultKey"
+        }
+    }
 
     /// Warnings of publishers whose app or types no catalogue has: all of their calls are rejected.
     private var publisherWarnings: [String] {

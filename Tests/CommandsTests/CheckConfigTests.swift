@@ -147,6 +147,30 @@ struct CheckConfigTests {
         }
     }
 
+    @Test("several VAPID keys without a default get a warning that names the first, and no warning with one")
+    func defaultVAPIDKey() async throws {
+        try await CommandFolder.with { folder in
+            for name in ["old", "new"] {
+                _ = await Prompt().run("keys", "vapid", "--out", folder.appendingPathComponent("\(name).pem").path)
+            }
+            let file = folder.appendingPathComponent("providers.json5")
+            let prompt = Prompt().with("BELLHOP_PROVIDERS", file.path)
+            func warnings(_ keys: [String], _ more: String = "") async throws -> [Substring] {
+                let list = keys.map { "{ id: \"\($0)\", privateKeyFile: \"\(folder.path)/\($0).pem\" }" }
+                let web = "subject: \"mailto:ops@example.com\", keys: [\(list.joined(separator: ", "))]\(more)"
+                try Data("{ padel: { webpush: { \(web) } } }".utf8).write(to: file)
+                let answer = await prompt.run("check-config")
+                #expect(answer.code == .done, "\(answer.complaints)")
+                return answer.output.split(separator: "\n").filter { $0.contains("VAPID") }
+            }
+            let newFirst = try await warnings(["new", "old"])
+            let words = "BELLHOP_PROVIDERS: padel has 2 VAPID keys and no defaultKey, so the first (new) is used for "
+            #expect(newFirst.count == 1 && newFirst.first?.contains(words) == true, "\(newFirst)")
+            #expect(try await warnings(["new", "old"], ", defaultKey: \"old\"").isEmpty)
+            #expect(try await warnings(["old"]).isEmpty)
+        }
+    }
+
     @Test("a lease shorter than twice the longest request gets a warning", arguments: [("20s", true), ("60s", false)])
     func shortLease(_ lease: String, _ warns: Bool) async throws {
         try await CommandFolder.with { folder in

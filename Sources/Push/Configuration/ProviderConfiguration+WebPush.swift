@@ -86,7 +86,7 @@ extension ProviderReader {
         let usual = scope.value("defaultKey", "the id of one of the keys") { value in
             keys.first { $0.id == value.string }
         }
-        return (usual ?? keys.first).map { VAPIDKeys(keys, usual: $0) }
+        return (usual ?? keys.first).map { VAPIDKeys(keys, usual: $0, isUsualNamed: usual != nil) }
     }
 
     private func vapidKey(_ scope: JSONScope) -> VAPIDKey? {

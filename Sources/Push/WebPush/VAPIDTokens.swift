@@ -129,10 +129,14 @@ package struct VAPIDKeys: Sendable {
     /// The key of subscriptions that name none.
     package let usual: VAPIDKey
 
+    /// Whether the configuration names ``usual``; otherwise it is the first key.
+    package let isUsualNamed: Bool
+
     /// Creates the set of keys; `usual` must be one of them.
-    package init(_ all: [VAPIDKey], usual: VAPIDKey) {
+    package init(_ all: [VAPIDKey], usual: VAPIDKey, isUsualNamed: Bool = false) {
         self.all = all
         self.usual = usual
+        self.isUsualNamed = isUsualNamed
     }
 
     /// Returns the key with which a subscription was created; `nil` for an unknown name.
