@@ -28,7 +28,12 @@ package struct DeadLetterActPreview: Sendable {
     package var json: JSONValue { .members([("items", .int(count.items)), ("act", .null)]) }
 
     /// The answer if nothing matches.
-    package var nothing: String { "No items match that are \(act.acceptedState?.rawValue ?? "known")." }
+    package var nothing: String {
+        if let reverted {
+            return "Nothing is left to undo of act \(reverted): it was undone already, or its items were changed since."
+        }
+        return "No items match that are \(act.acceptedState?.rawValue ?? "known")."
+    }
 }
 
 /// The result of a note, a discard or a restore.
@@ -121,7 +126,7 @@ extension DeadLetterAction {
 
 extension AuditEntry {
     /// The act that reverses this one, or `nil` if none does.
-    fileprivate var reverse: DeadLetterAction? {
+    var reverse: DeadLetterAction? {
         switch DeadLetterAction(rawValue: act) {
         case .discard: .restore
         case .restore: .discard

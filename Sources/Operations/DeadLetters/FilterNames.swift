@@ -72,16 +72,25 @@ extension DeadLetterGroupName {
 extension AuditEntry {
     /// Whether it states the result of an earlier act.
     fileprivate var isResult: Bool { act == "hold-discarded" || act == "retries-brought-forward" }
+
+    /// The number of the act that this one has undone, if it is an undo.
+    fileprivate var undoneAct: Int64? { reverse == nil ? nil : filter["act"]?.number?.int64 }
 }
 
 /// The operators' acts, the most recent first.
 package struct AuditLog: Sendable {
     package let entries: [AuditEntry]
     private let names: FilterNames
+    /// The acts that were undone, with the latest act that did it.
+    ///
+    /// An undo has a higher number than its act, so that a list of the latest acts contains it.
+    private let undoings: [Int64: Int64]
 
     init(_ entries: [AuditEntry], in store: DeadLetterAdmin) async throws {
         self.entries = entries
         names = try await FilterNames(of: entries.map(\.filter), in: store)
+        let undoings = entries.compactMap { entry in entry.undoneAct.map { ($0, entry.number) } }
+        self.undoings = Dictionary(undoings, uniquingKeysWith: max)
     }
 
     /// Returns the selection of an entry in words.
@@ -105,7 +114,10 @@ package struct AuditLog: Sendable {
                             entry.members + [
                                 ("group", .optional(names.group(of: entry.filter))),
                                 ("undoes", .optional(entry.isResult ? nil : names.reverted(by: entry.filter))),
+                                ("isResult", .bool(entry.isResult)),
                                 ("resultOf", .optional(entry.isResult ? names.reverted(by: entry.filter) : nil)),
+                                ("undoneBy", undoings[entry.number].map { .int($0) } ?? .null),
+                                ("canUndo", .bool(entry.reverse != nil && undoings[entry.number] == nil)),
                             ]
                         )
                     }

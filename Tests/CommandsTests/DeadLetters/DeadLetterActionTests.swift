@@ -84,6 +84,8 @@ struct DeadLetterActionTests {
             #expect(states == ["a open", "b discarded", "c discarded"])
             let again = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
             #expect(again.code == .answerIsNo)
+            let left = "Nothing is left to undo of act 2: it was undone already, or its items were changed since."
+            #expect(again.output == left)
             let back = await prompt.run(["dead-letters", "undo", "5"] + Self.why)
             #expect(back.output.hasPrefix("Discarded 1 item (act 6)."), "\(back.complaints)")
             let unknown = await prompt.run(["dead-letters", "undo", "4711"] + Self.why)
@@ -95,6 +97,10 @@ struct DeadLetterActionTests {
             #expect(audit.output.contains(reverted), "\(audit.output)")
             let json = await prompt.run("dead-letters", "audit", "--json")
             #expect(json.output.contains(#""undoes":"discard of reason malformed-json""#), "\(json.output)")
+            let acts = try JSONDecoder().decode(PrintedAudit.self, from: Data(json.output.utf8)).acts
+            let undoings = acts.map { "\($0.number) \($0.undoneBy.map(String.init) ?? "-") \($0.canUndo)" }
+            #expect(undoings == ["6 - true", "5 6 false", "4 - true", "3 - true", "2 5 false", "1 - true"])
+            #expect(acts.allSatisfy { !$0.isResult })
         }
     }
 
@@ -442,4 +448,15 @@ struct DeadLetterActionTests {
             #expect(shown.output.contains("docs/runbooks/dead-letters.md#id-conflict"))
         }
     }
+}
+
+private struct PrintedAudit: Decodable {
+    struct Act: Decodable {
+        let number: Int
+        let undoneBy: Int?
+        let canUndo: Bool
+        let isResult: Bool
+    }
+
+    let acts: [Act]
 }

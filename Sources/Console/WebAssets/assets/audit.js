@@ -1,11 +1,5 @@
 // The audit: actions with their operators and reasons.
 
-/** Actions that can be undone for items that have not changed since. */
-const UNDONE = ["discard", "restore"];
-
-/** Entries that state the result of an earlier action. */
-const RESULTS = ["hold-discarded", "retries-brought-forward"];
-
 function undo(entry) {
   return perform({
     act: "undo", title: `Undo act ${entry.number}`, verb: "Undo", body: () => ({ items: [String(entry.number)] }),
@@ -23,13 +17,20 @@ function listWords(list, count = list.length) {
  * Returns a filter's conditions; a fingerprint is a link to its items with the group's name, since it says nothing by
  * itself. The filter of an undo is the act that it reverts, and of a result the act that has it.
  */
-function filterShown({ itemCount, ...filter }, { act = "", group = null, undoes = null, resultOf = null, none = "–" } = {}) {
+function filterShown({ itemCount, ...filter }, { isResult = false, group = null, undoes = null, resultOf = null, none = "–" } = {}) {
   const other = resultOf ?? undoes;
-  if (filter.act) return [`${RESULTS.includes(act) ? "result of" : "undoes"} act ${filter.act}`, other ? [": ", el("bdi", {}, other)] : ""];
+  if (filter.act) return [`${isResult ? "result of" : "undoes"} act ${filter.act}`, other ? [": ", el("bdi", {}, other)] : ""];
   const value = (name, one) => (name === "items" ? listWords(one, itemCount) : Array.isArray(one) ? one.join(", ") : typeof one === "object" ? JSON.stringify(one) : String(one));
   const parts = Object.entries(filter).map(([name, one]) => (name === "fingerprint"
     ? link(`#/letters?${new URLSearchParams({ fingerprint: one, state: "all" })}`, group ? [el("bdi", {}, group), el("code", {}, ` ${one.slice(0, 8)}`)] : `fingerprint ${one}`) : el("bdi", {}, `${name} ${value(name, one)}`)));
   return parts.length === 0 ? none : parts.flatMap((part, place) => [place > 0 ? ", " : null, part]);
+}
+
+/** Returns the replay of an entry, the button that undoes it, or the act that has undone it. */
+function entryMore(entry) {
+  if (entry.replay) return link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`, { class: "kept" });
+  if (entry.undoneBy !== null) return el("span", { class: "muted kept" }, `Undone by act ${entry.undoneBy}`);
+  return client.isOperator && entry.canUndo ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : "";
 }
 
 const auditView = {
@@ -39,8 +40,6 @@ const auditView = {
   show({ acts: entries }) {
     if (entries.length === 0) return [nothing("audit", "No actions yet", "Each act is kept here with who did it, and why.")];
     return [table(["#act", "when", "who", "what", "#items", "about", "because", "more"], entries.map((entry) => [
-      String(entry.number), ago(entry.at), entry.by, el("b", { class: "kept" }, entry.act), grouped(entry.items), filterShown(entry.filter, entry), entry.because,
-      entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`, { class: "kept" })
-        : client.isOperator && UNDONE.includes(entry.act) ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : ""]), { label: "audit", kind: "cards" })];
+      String(entry.number), ago(entry.at), entry.by, el("b", { class: "kept" }, entry.act), grouped(entry.items), filterShown(entry.filter, entry), entry.because, entryMore(entry)]), { label: "audit", kind: "cards" })];
   },
 };
