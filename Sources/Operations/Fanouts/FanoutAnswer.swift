@@ -12,20 +12,20 @@ package struct FanoutAnswer: Sendable {
     package let isHeld: Bool?
     /// The counted outcomes of its deliveries, or `nil` for a list entry.
     package let results: FanoutResults?
-    /// The number of the hold on its whole type, as a stop places it; `nil` for a list entry or without such a hold.
+    /// The number of the hold on its whole type, as a stop places it; `nil` without such a hold.
     package let typeHold: Int64?
     /// The present size of everyone, or `nil` for a list entry or a topic.
     package let everyone: EveryoneCount?
 
     /// Creates the view of a list entry.
-    package init(_ progress: FanoutProgress, isHeld: Bool? = nil) {
+    package init(_ progress: FanoutProgress, isHeld: Bool? = nil, typeHold: Int64? = nil) {
         self.progress = progress
         self.isHeld = isHeld
+        self.typeHold = typeHold
         detail = nil
         obstacles = nil
         results = nil
         everyone = nil
-        typeHold = nil
     }
 
     init(
@@ -67,7 +67,7 @@ package struct FanoutAnswer: Sendable {
             ("workedAt", .optional(counts.workedAt?.description)),
             ("pausedAt", .optional(record.pausedAt?.description)),
             ("finishedAt", .optional(record.finishedAt?.description)),
-        ] + (isHeld.map { [("held", .bool($0))] } ?? []) + details
+        ] + (isHeld.map { [("held", .bool($0)), ("typeHold", typeHold.map { .int($0) } ?? .null)] } ?? []) + details
     }
 
     /// The deliveries that providers have accepted; null in lists, and if there are too many users to count.
@@ -93,7 +93,6 @@ package struct FanoutAnswer: Sendable {
         return [
             ("waits", .array((obstacles ?? []).map(JSONValue.string))), ("openPages", .array(pages)),
             ("acts", .array(acts)), ("results", results.json),
-            ("typeHold", typeHold.map { .int($0) } ?? .null),
             ("everyoneNow", everyone?.json ?? .null), ("everyoneWords", .optional(everyone?.text)),
         ]
     }

@@ -28,10 +28,17 @@ package struct FanoutOperations: Sendable {
         let limit = try fields.number("limit", in: 1...1_000) ?? 50
         let found = try await store.latest(filter, atMost: limit)
         let count = found.count < limit ? found.count : try await store.count(filter)
-        let held = try await heldEvents(of: found)
+        let holds = try await HoldAdmin(pool: context.pool).all()
+        let held = try await heldEvents(of: found, behind: holds)
         return FanoutList(
             count: count,
-            fanouts: found.map { FanoutAnswer($0, isHeld: held.contains([$0.record.app, $0.record.event])) }
+            fanouts: found.map { progress in
+                FanoutAnswer(
+                    progress,
+                    isHeld: held.contains([progress.record.app, progress.record.event]),
+                    typeHold: holds.first { $0.scope.isType(of: progress.record) }?.number
+                )
+            }
         )
     }
 
@@ -139,9 +146,12 @@ package struct FanoutOperations: Sendable {
     }
 
     /// Returns app and event of each fan-out with deliveries behind a hold.
-    private func heldEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
+    private func heldEvents(
+        of found: [FanoutProgress],
+        behind holds: [OperatorHold]
+    ) async throws -> Set<[String]> {
         var held: Set<[String]> = []
-        for hold in try await HoldAdmin(pool: context.pool).all() {
+        for hold in holds {
             guard found.contains(where: { hold.scope.mayConcern($0.record) }) else { continue }
             let events = try await HoldAdmin(pool: context.pool).events(of: hold.scope)
             held.formUnion(events.map { [hold.scope.app.text, $0.text] })

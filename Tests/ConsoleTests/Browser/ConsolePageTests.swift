@@ -117,6 +117,8 @@ extension ConsoleBrowserTests {
                     try await stage.console.servers.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
                         == 24
                 }
+                let more = "$$('tbody tr').map((row) => row.lastElementChild.textContent).join()"
+                try await stage.until(more, is: "Undo,Undone by act 2")
                 try await stage.expectQuiet()
             }
         }
@@ -321,6 +323,8 @@ extension ConsoleBrowserTests {
                 try await stage.console.servers.holdVenues(because: "too early")
                 try await stage.console.servers.addHeld(of: "f1", to: ["u1", "u2"])
                 try await stage.until("$$('.group .tag')[1]?.textContent === 'held'")
+                let left = "$$('.group .acts button').map((one) => one.textContent).join()"
+                try await stage.until(left, is: "Resume,Discard what waits,Release hold 2,Cancel")
                 try await stage.open("fanouts/1")
                 try await stage.until("$('.problems')?.textContent.includes('2 deliveries of this fan-out wait')")
                 try await stage.expectQuiet()

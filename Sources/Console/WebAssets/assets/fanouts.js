@@ -27,17 +27,19 @@ function fanoutControls(one, small = true) {
     says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
   if (one.state === "running") return [stop, pause, act("cancel", true)];
-  // A hold on the whole type means that the campaign is stopped already.
-  const next = one.typeHold ? stoppedControls(one) : [stop];
+  // A hold on the whole type means that a campaign whose fan-out does not run is stopped already.
+  const next = one.typeHold ? stoppedControls(one, small) : [stop];
   return one.state === "paused" ? [act("resume"), ...next, act("cancel", true)] : small ? [] : next;
 }
 
-/** Returns the buttons that end or send the deliveries of a stopped campaign; both are final. */
-function stoppedControls(one) {
-  const { waiting } = one.results;
+/** Returns the buttons that end or send the deliveries of a stopped campaign; both are final. A list has no counts. */
+function stoppedControls(one, small) {
+  const waiting = one.results?.waiting ?? 0;
+  const discard = waiting > 0 ? `Discard the ${grouped(waiting)} that wait` : small && one.held ? "Discard what waits" : null;
+  const kind = small ? "small" : "";
   return [
-    waiting > 0 ? button(`Discard the ${grouped(waiting)} that wait`, () => discardHeld(one.typeHold, `Discard held deliveries of ${one.event}`, { event: one.event }), { kind: "danger", key: `discard-${one.typeHold}` }) : null,
-    button(`Release hold ${one.typeHold}`, () => releaseHold(one.typeHold, `hold ${one.typeHold}: ${one.app}, type ${one.type}`), { key: `release-${one.typeHold}` }),
+    discard ? button(discard, () => discardHeld(one.typeHold, `Discard held deliveries of ${one.event}`, { event: one.event }), { kind: `${kind} danger`, key: `discard-${one.typeHold}-${one.fanout}` }) : null,
+    button(`Release hold ${one.typeHold}`, () => releaseHold(one.typeHold, `hold ${one.typeHold}: ${one.app}, type ${one.type}`), { kind, key: `release-${one.typeHold}-${one.fanout}` }),
   ];
 }
 
