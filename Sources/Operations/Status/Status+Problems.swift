@@ -12,7 +12,7 @@ extension Status {
     /// Within a severity, causes come before their effects.
     package var problemList: [StatusProblem] {
         let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + fullQueues
-        let degraded = shellProblems + silenceProblems + processProblems + almostFullQueues + delays
+        let degraded = readerProblems + silenceProblems + processProblems + almostFullQueues + delays
         let all =
             broken.asProblems(.broken) + refusals.asProblems(.broken, page: "providers")
             + (failures + rejections + recoveries).asProblems(.degraded, page: "providers")
@@ -34,9 +34,10 @@ extension Status {
         ].compactMap { $0 }
     }
 
-    private var shellProblems: [String] {
+    private var readerProblems: [String] {
         catalogObstacle.map { obstacle in
-            ["this shell's catalogues cannot be read, so the topology was not checked: \(Self.firstFault(obstacle))"]
+            let whose = "\(reader.rawValue)'s catalogues cannot be read"
+            return ["\(whose), so the topology was not checked: \(Self.firstFault(obstacle))"]
         } ?? []
     }
 

@@ -55,9 +55,9 @@ extension Status {
     /// Draining processes need not match the others.
     private var standing: [Crew] { crews.filter { !$0.isDraining } }
 
-    /// The advice for a topology that differs from this shell's catalogues.
+    /// The advice for a topology that differs from the reader's catalogues.
     ///
-    /// If the workers have newer catalogues, applying the topology from here would unbind their new types.
+    /// If the workers have newer catalogues, applying the topology with the reader's would unbind their new types.
     var topologyAdvice: String {
         let others = standing.filter { $0.catalogs != catalogs }
         guard let catalogs, let first = others.first else { return "run bellhop topology apply" }
@@ -67,26 +67,31 @@ extension Status {
         }
         if let who = waiting?.identity {
             let place = "\(who.role) \(who.host)[\(who.process)]"
-            return "\(place) waits for it with newer catalogues: where this shell has them, "
-                + "too, run \(CatalogReload.applyFirst)"
+            let shell = reader == .shell ? "where this shell has them, too" : "in a shell that has them, too"
+            return "\(place) waits for it with newer catalogues: \(shell), run \(CatalogReload.applyFirst)"
         }
         let have = others.count > 1 ? " and others have" : " has"
         let theirs = "\(first.role) \(first.places)\(have) \(first.catalogs)"
-        return "this shell's catalogues are \(catalogs), and \(theirs): if yours are the new ones, run "
-            + "\(CatalogReload.applyFirst) to all processes; otherwise deploy the running files here, and do not run "
-            + "topology apply"
+        return "\(reader.rawValue)'s catalogues are \(catalogs), and \(theirs): if \(readersOwn) are the new ones, run "
+            + "\(CatalogReload.applyFirst) to all processes; otherwise deploy the running files \(readersPlace), and do "
+            + "not run topology apply"
     }
 
-    /// The difference between the catalogues of this shell and of all processes, such as after a forgotten SIGHUP.
+    private var readersOwn: String { reader == .shell ? "yours" : "the console's" }
+
+    /// The console reads its files at each look, without a reload.
+    private var readersPlace: String { reader == .shell ? "here" : "to the console" }
+
+    /// The difference between the catalogues of the reader and of all processes, such as after a forgotten SIGHUP.
     ///
     /// If a process refused its files, or if the topology differs, the problem about that has the advice.
-    private var shellDifference: String? {
+    private var readerDifference: String? {
         let refuses = processes.contains { $0.report.refusal != nil }
         guard let catalogs, let used = standing.first?.catalogs, standing.allSatisfy({ $0.catalogs == used }),
             used != catalogs, !refuses, topologyDifferences?.isEmpty ?? true
         else { return nil }
-        return "this shell's catalogues are \(catalogs), and all processes use \(used): if yours are the new ones, "
-            + "SIGHUP all processes; otherwise deploy the running files here"
+        return "\(reader.rawValue)'s catalogues are \(catalogs), and all processes use \(used): if \(readersOwn) are "
+            + "the new ones, SIGHUP all processes; otherwise deploy the running files \(readersPlace)"
     }
 
     var processProblems: [String] {
@@ -98,7 +103,7 @@ extension Status {
                 "processes use different catalogues: \(each.joined(separator: "; ")); SIGHUP those with older files"
             )
         }
-        if let shellDifference { problems.append(shellDifference) }
+        if let readerDifference { problems.append(readerDifference) }
         let versions = Set(standing.map(\.version)).sorted()
         if versions.count > 1 {
             problems.append("versions \(versions.joined(separator: " and ")) run side by side: end the older ones")
@@ -113,7 +118,7 @@ extension Status {
         }
         if let (who, why) = refused.first {
             let others = refused.count > 1 ? " and \((refused.count - 1).of("other")) have" : " has"
-            // This shell usually reads the same files, and its problem contains the same fault.
+            // The reader usually has the same files, and its problem contains the same fault.
             let isKnown = catalogObstacle.map { $0.hasPrefix(why) } ?? false
             let fault = isKnown ? ", for the same fault" : ": \(Self.firstFault(why))"
             problems.append(
@@ -146,13 +151,15 @@ extension Status {
                 let since = Duration.microseconds(max(0, trouble.latest.microseconds - trouble.since.microseconds))
                 return "\(trouble.provider) answered \(trouble.word) to all of \(trouble.app)'s \(what) for "
                     + "\(since.roughly), \(times), and was asked for nothing since, \(silence.roughly): bellhop check-provider "
-                    + "--app \(trouble.app) --provider \(trouble.provider) tells how it stands"
+                    + "--app \(trouble.app) --provider \(trouble.provider) tells how it stands; see \(Self.failureRunbook)"
             }
             let since = max(.zero, time - Instant(microseconds: trouble.since.microseconds)).roughly
             return "\(trouble.provider) answers \(trouble.word) to all of \(trouble.app)'s \(what) for \(since), "
-                + "\(times): \(retriesOf(trouble)); see the provider's own status"
+                + "\(times): \(retriesOf(trouble)); see \(Self.failureRunbook)"
         }
     }
+
+    private static let failureRunbook = "docs/runbooks/provider-fails.md"
 
     /// Providers that reject each delivery of an app with responses that could concern single devices.
     ///

@@ -29,17 +29,24 @@ package struct Status: Sendable {
         var clock: DatabaseClock.Comparison?
     }
 
+    /// The program that reads the status with its own catalogues.
+    package enum Reader: String, Sendable {
+        case shell = "this shell"
+        case console = "the console"
+    }
+
     package let namespace: Namespace
     package let time: Instant
+    var reader = Reader.shell
     package let broker: Observed<[QueueStatus]>
     package let database: Observed<Database>
     /// The differences between topology and catalogues, or `nil` if they could not be determined.
     package let topologyDifferences: [String]?
-    /// The fingerprint of this shell's catalogues, or `nil` if it has none.
+    /// The fingerprint of the reader's catalogues, or `nil` if it has none.
     var catalogs: String?
-    /// The reason why this shell's catalogues cannot be read, or `nil` if they can or if none are configured.
+    /// The reason why the reader's catalogues cannot be read, or `nil` if they can or if none are configured.
     var catalogObstacle: String?
-    /// The rows that wait in the publisher's outbox, or `nil` if this shell knows of none.
+    /// The rows that wait in the publisher's outbox, or `nil` if the reader knows of none.
     package var outbox: Observed<OutboxLag>?
     /// The reason why the management API gave no data, or `nil` if it did or if none is configured.
     let managementObstacle: String?

@@ -18,6 +18,7 @@ package struct StatusOperations: Sendable {
     /// because an operator who handles it needs the rest of the status.
     private let catalogs: Result<CatalogSet, any Error>?
     private let management: ManagementAPI?
+    private let reader: Status.Reader
 
     /// The time limit for each statement.
     package static let patience = Duration.seconds(10)
@@ -25,8 +26,9 @@ package struct StatusOperations: Sendable {
     /// Reads the catalogues.
     ///
     /// Throws if no broker is configured, or if an address is invalid.
-    package init(_ context: OperationsContext) throws {
+    package init(_ context: OperationsContext, for reader: Status.Reader = .shell) throws {
         self.context = context
+        self.reader = reader
         pool = context.pool.with(statementTimeout: Self.patience)
         catalogs = context.configuration.catalogs.map { _ in Result { try context.catalogs() } }
         management = try context.configuration.managementURL.map { try ManagementAPI($0) }
@@ -58,6 +60,7 @@ package struct StatusOperations: Sendable {
             managementObstacle: managementObstacle
         )
         status.outbox = seenOutbox
+        status.reader = reader
         return status
     }
 
@@ -69,6 +72,7 @@ package struct StatusOperations: Sendable {
     }
 
     private static func text(of error: any Error) -> String {
+        if error is AMQPError { return "\(error); see docs/runbooks/broker.md" }
         let text = (error as? StoreError)?.textWithAdvice ?? "\(error)"
         // The text of libpq for a refused connection contains a question.
         let refusal =

@@ -234,11 +234,13 @@ struct StatusProcessTests: ProcessReporting {
                 )
                 #expect(silent.first?.contains("was asked for nothing since, 5 min") == true, "\(silent)")
                 #expect(silent.first?.contains("check-provider --app drop --provider fcm") == true)
+                #expect(silent.first?.hasSuffix("; see docs/runbooks/provider-fails.md") == true, "\(silent)")
                 let back = try await words(taken: 100, latest: 2)
                 #expect(
                     back.first?.contains("fcm answers UNAVAILABLE to all of drop's pushes for 1") == true,
                     "\(back)"
                 )
+                #expect(back.first?.hasSuffix("; see docs/runbooks/provider-fails.md") == true, "\(back)")
             }
         }
     }

@@ -200,6 +200,8 @@ struct StatusTests {
                 #expect(json.code == .unavailable)
                 #expect(json.output.contains(#""lanes":null"#))
                 #expect(json.output.contains(#""open":1"#))
+                let words = "reachable; see docs/runbooks/broker.md. Stored events and deliveries are kept"
+                #expect(json.output.contains(words), "\(json.output)")
             }
         }
     }
