@@ -46,11 +46,19 @@ package struct OperationError: Error, Sendable, Equatable {
     }
 
     /// The text in one line.
-    package var text: String {
+    package var text: String { unescaped.escapingControls() }
+
+    /// The text with the line breaks of its message, such as between several faults; a page shows them.
+    package var lines: String {
+        unescaped.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escapingControls() }
+            .joined(separator: "\n")
+    }
+
+    private var unescaped: String {
         guard case .invalid = kind else {
-            return CommandFailure(exitCode, attempted: attempted, cameBack: message, whatToDo: advice).description
+            return CommandFailure(exitCode, attempted: attempted, cameBack: message, whatToDo: advice).text
         }
-        return (attempted.isEmpty ? message : "\(attempted) \(message)").escapingControls()
+        return attempted.isEmpty ? message : "\(attempted) \(message)"
     }
 
     /// The exit code for scripts.

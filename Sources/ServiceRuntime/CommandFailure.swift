@@ -20,7 +20,10 @@ package struct CommandFailure: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// The text in one line: control characters in the result are escaped.
-    package var description: String { "\(attempted): \(fact); \(whatToDo)".escapingControls() }
+    package var description: String { text.escapingControls() }
+
+    /// The text with the line breaks and control characters of the result, for an output that escapes them.
+    package var text: String { "\(attempted): \(fact); \(whatToDo)" }
 
     /// The result without the full stop at its end, since the text continues.
     private var fact: Substring { cameBack.hasSuffix(".") ? cameBack.dropLast() : cameBack[...] }

@@ -22,9 +22,7 @@ extension DeadLetterSession {
             return .answerIsNo
         }
         let asks = request.shell.terminal != nil && !words.has("yes")
-        if asks, preview.count <= Self.mostForecast, let found = try? await replays.dryRun(input) {
-            explain(found.forecast)
-        }
+        if asks, preview.count <= Self.mostForecast { explain(await forecast()) }
         guard try confirm(preview.question) else { return .answerIsNo }
         let started = try await replays.start(preview, input, by: try actingOperator())
         let items = started.items.of("item")
@@ -35,6 +33,15 @@ extension DeadLetterSession {
             return .done
         }
         return try await watch(started.id)
+    }
+
+    /// The predictions before the question, or the reason why there are none: they must not prevent a replay.
+    private func forecast() async -> [String] {
+        do {
+            return try await replays.dryRun(input).forecast
+        } catch let error as OperationError {
+            return ["Warning: \(error.text)."]
+        } catch { return [] }
     }
 
     /// The number of items up to which the outcomes are predicted before the question; a dry run predicts any number.

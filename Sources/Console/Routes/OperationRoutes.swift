@@ -96,7 +96,7 @@ extension ConsoleError {
             case .unavailable: (503, "unavailable")
             case .misconfigured, .failed: (500, "failed")
             }
-        self.init(status: status, code: code, message: error.text)
+        self.init(status: status, code: code, message: error.lines)
         if case .invalid(let name?) = error.kind { field = name }
     }
 }

@@ -40,12 +40,27 @@ extension DeadLetterOperations {
     }
 
     /// Makes a dry run with the present rules and tables.
-    func dryRun() throws -> ReplayDryRun {
-        ReplayDryRun(
-            catalogs: try context.catalogs(),
-            zones: context.zones,
-            names: context.names,
-            pool: context.pool
-        )
+    ///
+    /// The rules are in the catalogues, so that it is impossible without them. The error names the consequence and an
+    /// alternative.
+    func dryRun(
+        _ input: DeadLetterInput,
+        orElse consequence: String = "the change cannot be checked",
+        _ alternative: String = ""
+    ) throws -> ReplayDryRun {
+        do {
+            return ReplayDryRun(
+                catalogs: try context.catalogs(),
+                zones: context.zones,
+                names: context.names,
+                pool: context.pool
+            )
+        } catch let failure as CatalogFailure {
+            throw input.error(
+                .misconfigured,
+                "\(consequence): \(failure.summary)",
+                advice: "bellhop check-config lists every fault\(alternative)"
+            )
+        }
     }
 }

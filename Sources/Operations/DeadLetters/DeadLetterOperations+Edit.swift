@@ -49,7 +49,7 @@ extension DeadLetterOperations {
         _ values: [PlacedValue],
         _ input: DeadLetterInput
     ) async throws -> DeadLetterEdit {
-        let (dryRun, cutoff) = (try dryRun(), try await cutoff())
+        let (dryRun, cutoff) = (try dryRun(input), try await cutoff())
         var edit = DeadLetterEdit(of: filter, asOf: filter.filedBy)
         var last = ""
         while true {

@@ -18,7 +18,7 @@ package struct EditableDeadLetter: Sendable {
 extension DeadLetterOperations {
     /// Returns the message that the fields name, if it may be edited.
     package func editable(_ input: DeadLetterInput) async throws -> EditableDeadLetter {
-        let letter = EditableDeadLetter(detail: try await detail(input), dryRun: try dryRun())
+        let letter = EditableDeadLetter(detail: try await detail(input), dryRun: try dryRun(input))
         try await refuseRecorded(letter, input)
         try await refuseTooOld(letter.detail.summary, input)
         return letter

@@ -40,7 +40,11 @@ extension ReplayOperations {
     /// Only one page of items is in memory at a time, and only the first items are listed.
     package func dryRun(_ input: DeadLetterInput) async throws -> ReplayDryRunAnswer {
         let preview = try await preview(try await deadLetters.filter(input), input, asOf: nil)
-        let dryRun = try deadLetters.dryRun()
+        let dryRun = try deadLetters.dryRun(
+            input,
+            orElse: "no outcome can be predicted",
+            "; a replay without a dry run uses the workers' catalogues"
+        )
         let providers = context.configuration.providers.flatMap { try? ProviderConfiguration.read(file: $0) }
         var (predictions, budgets, last) = (DryRunSummary(), ReplayBudgets(providers), "")
         while true {

@@ -80,4 +80,12 @@ package struct CatalogFailure: Error, CustomStringConvertible {
         let count = faults.count == 1 ? "a fault; correct it" : "\(faults.count) faults; correct them"
         return "the catalogues in \(folder) have \(count):\n\(faults.joined(separator: "\n"))"
     }
+
+    /// The number of faults and the first of them, in one line.
+    package var summary: String {
+        let first = faults.first ?? "unknown"
+        return faults.count == 1
+            ? "the catalogues in \(folder) have a fault: \(first)"
+            : "the catalogues in \(folder) have \(faults.count) faults, the first: \(first)"
+    }
 }

@@ -54,6 +54,34 @@ struct ReplayCommandTests {
         }
     }
 
+    @Test("a dry run with faulty catalogues exits with 78 and names the first fault; the replay itself starts")
+    func faultyCatalogs() async throws {
+        try await DeadLetterPrompt.with([DeadLetterSamples.rejected("l1")]) { prompt, _ in
+            try await CommandFolder.with { folder in
+                try Data("{app: 7, nosuch: 1, types: 8}".utf8).write(to: folder.appendingPathComponent("drop.json5"))
+                let prompt = prompt.with("BELLHOP_CATALOGS", folder.path)
+                let dry = await prompt.run("dead-letters", "replay", "--dry-run")
+                #expect(dry.code == .configuration)
+                let fault = "replay items: no outcome can be predicted: the catalogues in \(folder.path) have "
+                let (line, warning) = ("bellhop: \(fault)", "Warning: \(fault)")
+                #expect(dry.complaints.hasPrefix(line), "\(dry.complaints)")
+                #expect(dry.complaints.contains("faults, the first: drop.json5:1:"), "\(dry.complaints)")
+                let advice = "bellhop check-config lists every fault; a replay"
+                #expect(dry.complaints.contains(advice), "\(dry.complaints)")
+                #expect(!dry.complaints.contains("\n") && !dry.complaints.contains(#"\n"#), "\(dry.complaints)")
+                let edit = ["dead-letters", "edit", "--all", "--set", "/id=e1", "--yes", "--by", "a", "--because", "b"]
+                let edited = await prompt.run(edit)
+                #expect(edited.code == .configuration)
+                #expect(edited.complaints.contains("edit items: the change cannot be checked: the"), "\(edited)")
+                let typing = prompt.typing(["1", "the cause is fixed"])
+                let begun = await typing.run("dead-letters", "replay", "--all", "--detach")
+                #expect(begun.code == .done, "\(begun.complaints)")
+                #expect(begun.output.contains(warning), "\(begun.output)")
+                #expect(begun.output.contains("Replay 1 has started: 1 item."), "\(begun.output)")
+            }
+        }
+    }
+
     @Test(
         "watching one replay ends with it, and the exit code shows its outcome",
         arguments: [("done", "recorded", 0), ("done", "failed", 1), ("cancelled", "recorded", 1), ("paused", "", 75)]

@@ -132,7 +132,7 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
     /** Shows the forecast of a selection, if it is still the selection when the forecast arrives. */
     const look = async (wish, mine) => {
       fill(forecast, el("p", { class: "muted" }, "Predicting the outcomes …"));
-      const found = await foresee(wish).catch(() => null);
+      const found = await foresee(wish).catch((refused) => ({ shown: el("p", { class: "fault" }, capital(refused.message)) }));
       if (mine !== round) return;
       fill(forecast, found?.shown ?? null);
       sureBox.hidden = !found?.isDoubtful;
@@ -298,7 +298,7 @@ const letterActs = {
       const shown = el("div", { class: "shown", "aria-live": "polite" }, el("p", { class: "muted" }, "Asking the rules and tables as they are …"));
       const { all: _, ...filter } = about.options ?? {};
       client.ask("forecast", filter, about.items).then((found) => fill(shown, forecastShown(found)),
-        (refused) => fill(shown, el("p", { class: "fault" }, refused.message)));
+        (refused) => fill(shown, el("p", { class: "fault" }, capital(refused.message))));
       return el("div", {}, shown, el("div", { class: "dialog-foot" }, button("Close", () => close(null), { kind: "quiet" })));
     });
   },
