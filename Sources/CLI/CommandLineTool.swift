@@ -81,7 +81,8 @@ package struct CommandLineTool: Sendable {
             if let log {
                 for line in log.lines(failure) { shell.complaints.print(line: line) }
             } else {
-                shell.complaints.print("bellhop: \(failure.text)")
+                let paragraphs = "bellhop: \(failure.text)".split(separator: "\n", omittingEmptySubsequences: false)
+                shell.complaints.print(shell.complaints.filled(paragraphs.map(String.init)).joined(separator: "\n"))
             }
             return failure.exitCode
         }

@@ -31,12 +31,13 @@ package struct Prompt: Sendable {
         await run(words)
     }
 
-    package func run(_ words: [String]) async -> Answer {
+    /// Runs a command; `columns` is the width of a terminal on which it prints, or `nil` for none.
+    package func run(_ words: [String], columns: Int? = nil) async -> Answer {
         let (printed, complained) = (CapturedOutput(), CapturedOutput())
         let shell = CommandEnvironment(
             environment: environment,
-            output: printed.output,
-            complaints: complained.output,
+            output: columns.map { printed.screen(width: $0) } ?? printed.output,
+            complaints: columns.map { complained.screen(width: $0) } ?? complained.output,
             readInput: { [input] in [UInt8](input.utf8) },
             terminal: terminal,
             user: "tester"

@@ -44,6 +44,16 @@ package struct Call: Sendable {
         for (index, line) in lines().enumerated() { shell.output.print(line: line, emphasis(index, line)) }
     }
 
+    /// Prints an answer: one JSON value for a program, or paragraphs that are filled to a person's terminal.
+    package func answer(_ json: @autoclosure () -> JSONValue, prose: @autoclosure () -> [String]) {
+        answer(json(), lines: shell.output.filled(prose()))
+    }
+
+    /// Prints paragraphs that are filled to a person's terminal.
+    package func tell(_ prose: [String]) {
+        for line in shell.output.filled(prose) { shell.print(line: line) }
+    }
+
     /// Shows lines that are read again every two seconds, until Ctrl-C.
     package func watch(
         _ lines: () async throws -> [String],

@@ -1,3 +1,5 @@
+package import ServiceRuntime
+
 extension Sequence where Element: StringProtocol {
     /// Fills the words into lines of at most `width` characters for a terminal.
     ///
@@ -19,4 +21,21 @@ extension Sequence where Element: StringProtocol {
         }
         return lines + [line]
     }
+}
+
+extension PrintedOutput {
+    /// Fills prose to the terminal's width, with further lines of a paragraph indented by two columns.
+    ///
+    /// Without a terminal each paragraph stays one line, for scripts that read it.
+    package func filled(_ paragraphs: [String]) -> [String] {
+        guard let width else { return paragraphs }
+        let room = max(Self.leastWidth, width)
+        return paragraphs.flatMap { paragraph -> [String] in
+            guard paragraph.count > room else { return [paragraph] }
+            let margin = String(paragraph.prefix { $0 == " " })
+            return paragraph.split(separator: " ").lines(of: room, behind: margin, indent: margin.count + 2)
+        }
+    }
+
+    private static let leastWidth = 40
 }

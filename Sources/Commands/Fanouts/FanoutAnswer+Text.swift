@@ -10,18 +10,30 @@ extension FanoutAnswer {
     private var record: FanoutRecord { progress.record }
     private var asOf: Timestamp { progress.asOf }
 
-    static func table(_ views: [FanoutAnswer]) -> [String] {
+    /// Returns the table of a list.
+    ///
+    /// In a terminal that is too narrow for it, the numbers of users are shorter, and the columns that `show` repeats
+    /// are left out.
+    static func table(_ views: [FanoutAnswer], fitting width: Int?) -> [String] {
+        let lines = table(views.map { $0.cells(users: $0.share) }).lines()
+        guard let width, lines.contains(where: { $0.count > width }) else { return lines }
+        return table(views.map { $0.cells(users: $0.shortShare) }).lines(fitting: width)
+    }
+
+    private static func table(_ rows: [[String]]) -> TextTable {
         TextTable(
             ["fan-out", "state", "app", "type", "to", "users", "per second", "left", "begun"],
             texts: [1, 2, 3, 4, 7, 8],
-            rows: views.map(\.cells)
-        ).lines()
+            flexible: [4, 3, 2],
+            optional: [6, 8, 7],
+            rows: rows
+        )
     }
 
-    private var cells: [String] {
+    private func cells(users: String) -> [String] {
         [
             String(record.number), state, HumanText.cut(record.app, to: 16), HumanText.cut(record.type, to: 24),
-            HumanText.cut(audience, to: 28), share, rate ?? "-", timeLeft ?? "-",
+            HumanText.cut(audience, to: 28), users, rate ?? "-", timeLeft ?? "-",
             HumanText.ago(record.startedAt, asOf),
         ]
     }
@@ -106,6 +118,11 @@ extension FanoutAnswer {
         guard record.finishedAt == nil else { return users }
         guard !progress.leftIsCapped else { return "\(users), more than \(progress.left.grouped) left" }
         return "\(users) of about \((record.progress.users + progress.left).grouped)"
+    }
+
+    /// The progress as `12,000 of ~40,000`.
+    private var shortShare: String {
+        share.replacing(" of about ", with: " of ~").replacing(", more than ", with: ", >")
     }
 
     private var rate: String? {

@@ -23,7 +23,8 @@ struct FanoutSession: Sendable {
             list.json,
             lines: found.isEmpty
                 ? ["No fan-outs match."]
-                : FanoutAnswer.table(found) + HumanText.rest(found.count, of: list.count, "fan-out")
+                : FanoutAnswer.table(found, fitting: call.shell.output.width)
+                    + HumanText.rest(found.count, of: list.count, "fan-out")
         )
         return found.isEmpty ? .answerIsNo : .done
     }
@@ -47,7 +48,7 @@ struct FanoutSession: Sendable {
                 return try await release(hold, by: try call.actingOperator())
             }
             let lines = try await operations.nothing(for: preview)
-            call.answer(FanoutActPreview.json(0), lines: lines)
+            call.answer(FanoutActPreview.json(0), prose: lines)
             return .answerIsNo
         }
         if call.words.has("dry-run") { return try await foresee(preview, hold) }
@@ -58,7 +59,7 @@ struct FanoutSession: Sendable {
         let items = try await operations.perform(preview, preview.question.agreement, by: person)
         let pushes = act == .resume ? try await stillHeld(preview, hold) : try await self.pushes(of: preview)
         let lines = ["\(act.pastWords) \(items.of("fan-out"))."] + (pushes.map { [$0] } ?? [])
-        call.answer(FanoutActPreview.json(items), lines: lines)
+        call.answer(FanoutActPreview.json(items), prose: lines)
         if isUnexplained { try await explain() }
         return if let hold { try await release(hold, by: person) } else { .done }
     }
@@ -84,7 +85,7 @@ struct FanoutSession: Sendable {
     func stop() async throws -> ExitCode {
         let (person, isUnexplained) = call.operatorAtOnce()
         let stopped = try await operations.stop(try filter, by: person)
-        call.answer(stopped.json, lines: stopped.lines)
+        call.answer(stopped.json, prose: stopped.lines)
         if isUnexplained { try await explain() }
         return .done
     }
@@ -92,7 +93,7 @@ struct FanoutSession: Sendable {
     /// Releases the hold of the fan-out's type, which undoes `stop` together with the resumption.
     private func release(_ preview: HoldRelease, by operator: ActingOperator) async throws -> ExitCode {
         _ = try await operations.release(preview, by: `operator`)
-        if !call.isJSON { call.shell.print(line: "Released hold \(preview.hold.number); now sent: \(preview.words).") }
+        if !call.isJSON { call.tell(["Released hold \(preview.hold.number); now sent: \(preview.words)."]) }
         return .done
     }
 
@@ -131,10 +132,12 @@ struct FanoutSession: Sendable {
 
     private func foresee(_ preview: FanoutActPreview, _ hold: HoldRelease?) async throws -> ExitCode {
         let (count, meant) = (preview.count, try await operations.affected(by: preview))
+        let output = call.shell.output
         let effects = ["This would \(verb.rawValue) \(count.of("fan-out")); nothing was changed."]
         call.answer(
             FanoutList(count: count, fanouts: meant).json,
-            lines: effects + (hold.map { [$0.forecast] } ?? []) + [""] + FanoutAnswer.table(meant)
+            lines: output.filled(effects + (hold.map { [$0.forecast] } ?? [])) + [""]
+                + FanoutAnswer.table(meant, fitting: output.width)
                 + (meant.count < count ? ["\(meant.count) of \(count.of("fan-out"))."] : [])
         )
         return .done
@@ -144,7 +147,7 @@ struct FanoutSession: Sendable {
     private func foresee(_ hold: HoldRelease) -> ExitCode {
         call.answer(
             FanoutActPreview.json(0),
-            lines: ["All records are in the app. \(hold.forecast)", "Nothing was changed."]
+            prose: ["All records are in the app. \(hold.forecast)", "Nothing was changed."]
         )
         return .done
     }

@@ -10,6 +10,7 @@ extension HeldDeliveries {
         TextTable(
             ["hold", "app", "type", "provider", "since", "by", "waiting", "because"],
             texts: [1, 2, 3, 4, 5, 7],
+            flexible: [5, 7],
             rows: views.map { view in
                 let hold = view.hold
                 return [

@@ -12,6 +12,7 @@ struct HoldSession: Sendable {
     let operations: HoldOperations
 
     private var words: Words { call.words }
+    private var width: Int? { call.shell.output.width }
 
     /// Performs `list`: it shows the active holds and the number of deliveries behind each.
     func list() async throws -> ExitCode {
@@ -19,7 +20,9 @@ struct HoldSession: Sendable {
         let held = try await operations.list(app: words.value("app"))
         call.answer(
             .members([("holds", .array(held.map(\.json)))]),
-            lines: held.isEmpty ? ["Nothing is held."] : HeldDeliveries.table(held).lines() + Self.choices
+            lines: held.isEmpty
+                ? ["Nothing is held."]
+                : HeldDeliveries.table(held).lines(fitting: width) + call.shell.output.filled(Self.choices)
         )
         return held.isEmpty ? .answerIsNo : .done
     }
@@ -35,17 +38,16 @@ struct HoldSession: Sendable {
         guard words.operands.count == 1 else { throw words.misuse("add takes --app, and no operand") }
         let scope = try operations.scope(call.fields)
         if !operations.checksNames {
-            call.shell.complaints.print(
-                line:
-                    "bellhop: the catalogues (BELLHOP_CATALOGS) are not set or have a fault, so it was not checked that "
-                    + "there is \(scope.words)"
-            )
+            let warning =
+                "bellhop: the catalogues (BELLHOP_CATALOGS) are not set or have a fault, so it was not checked that "
+                + "there is \(scope.words)"
+            for line in call.shell.complaints.filled([warning]) { call.shell.complaints.print(line: line) }
         }
         let added = try await operations.add(scope, by: try call.actingOperator())
         let hold = added.held.hold
         call.answer(
             added.json,
-            lines: [
+            prose: [
                 added.isNew
                     ? "Hold \(hold.number): \(scope.words). Events are still recorded in the app, and their deliveries "
                         + "wait."
@@ -66,7 +68,7 @@ struct HoldSession: Sendable {
         let released = try await operations.release(hold, by: try call.actingOperator())
         call.answer(
             released.json,
-            lines: ["Released hold \(hold.number): \(hold.scope.words). \(released.consequence)"]
+            prose: ["Released hold \(hold.number): \(hold.scope.words). \(released.consequence)"]
         )
         return .done
     }
@@ -78,13 +80,13 @@ struct HoldSession: Sendable {
         let preview = try await operations.previewDiscard(call.fields, asOf: nil)
         let hold = preview.hold
         guard preview.deliveries > 0 else {
-            call.answer(HoldDiscarded.nothing.json, lines: [preview.nothing])
+            call.answer(HoldDiscarded.nothing.json, prose: [preview.nothing])
             return .answerIsNo
         }
         if words.has("dry-run") {
             call.answer(
                 preview.json,
-                lines: ["This would discard \(preview.words), held by \(hold.scope.words); nothing was changed."]
+                prose: ["This would discard \(preview.words), held by \(hold.scope.words); nothing was changed."]
             )
             return .done
         }
@@ -92,7 +94,7 @@ struct HoldSession: Sendable {
         let done = try await operations.discard(preview, preview.question.agreement, by: try call.actingOperator())
         call.answer(
             done.json,
-            lines: ["Discarded \(done.count.deliveries); hold \(hold.number) stays active.", done.rest(of: preview)]
+            prose: ["Discarded \(done.count.deliveries); hold \(hold.number) stays active.", done.rest(of: preview)]
         )
         return .done
     }

@@ -75,17 +75,35 @@ enum ProvidersCommand: Command {
     }
 
     private static func list(_ call: Call, _ board: ProviderBoard) -> ExitCode {
-        let table = TextTable(
-            columns,
-            texts: [0, 1, 2, 7, 8],
-            rows: board.rows.map { cells($0, at: board.time) }
-        )
+        let output = call.shell.output
         call.answer(
             board.json,
             lines: board.rows.isEmpty
-                ? ["No worker has reported an outlet yet."] : table.lines() + blocked(board) + ["", legend]
+                ? ["No worker has reported an outlet yet."]
+                : table(board, fitting: output.width) + output.filled(blocked(board) + ["", legend])
         )
         return board.rows.isEmpty ? .answerIsNo : .done
+    }
+
+    /// Returns one line for each outlet.
+    ///
+    /// In a terminal that is too narrow for it, the latest answers, breakers, holds and retries follow below the figures.
+    private static func table(_ board: ProviderBoard, fitting width: Int?) -> [String] {
+        let outlets = board.rows.map { ProviderLine($0, at: board.time) }
+        let lines = TextTable(
+            ProviderLine.figures + ProviderLine.answers,
+            texts: [0, 1, 2, 7, 8],
+            rows: outlets.map { $0.figures(state: $0.state + $0.details) + $0.answers }
+        ).lines()
+        guard let width, lines.contains(where: { $0.count > width }) else { return lines }
+        let short = TextTable(
+            ProviderLine.figures,
+            texts: [0, 1, 2],
+            flexible: [0],
+            rows: outlets.map { $0.figures(state: $0.state) }
+        )
+        let below = outlets.map { $0.below.split(separator: " ").lines(of: max(40, width), behind: "    ") }
+        return zip(short.lines(fitting: width), [[]] + below).flatMap { line, more in [line] + more }
     }
 
     /// The deliveries behind open breakers, which are not retries.
@@ -96,32 +114,7 @@ enum ProvidersCommand: Command {
         return lines.isEmpty ? [] : [""] + lines
     }
 
-    private static let columns = [
-        "app", "provider", "state", "accepted", "rejected", "p50", "p95", "last accepted", "last rejected", "retries",
-    ]
     private static let legend =
         "accepted, rejected: per minute; p50, p95: duration of a request; all of the last minute or two. Workers report "
         + "what they have sent since their start: `none in 12 min` is the time since the latest start."
-
-    private static func cells(_ row: ProviderBoard.Row, at now: Timestamp) -> [String] {
-        let holds = row.holds.isEmpty ? "" : ", hold " + row.holds.map(String.init).joined(separator: ", ")
-        let word = row.state == .unused ? "nothing sent" : row.state.rawValue
-        let state = word + (row.breaker.map { " (\($0))" } ?? "")
-        let rejected = row.rejectedAt.map { HumanText.ago($0, now) + (row.word.map { ", \($0)" } ?? "") }
-        let none = row.reportedSince.map { since in
-            "none in \(Duration.microseconds(max(0, now.microseconds - since.microseconds)).roughly)"
-        }
-        return [
-            row.app, row.provider, state + holds, perMinute(row.accepted), perMinute(row.rejected),
-            milliseconds(row.median), milliseconds(row.slow),
-            row.acceptedAt.map { HumanText.ago($0, now) } ?? none ?? "-",
-            rejected ?? none ?? "-", row.retries.map { $0.count.grouped + ($0.isCapped ? " or more" : "") } ?? "-",
-        ]
-    }
-
-    private static func perMinute(_ rate: Double) -> String { Int(exactly: rate.rounded())?.grouped ?? "-" }
-
-    private static func milliseconds(_ number: Double?) -> String {
-        number.flatMap { Int(exactly: $0.rounded()) }.map { "\($0.grouped) ms" } ?? "-"
-    }
 }

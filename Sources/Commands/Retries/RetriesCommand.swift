@@ -95,14 +95,14 @@ enum RetriesCommand: Command {
         guard call.words.operands.count == 1 else { throw call.words.misuse("bring-forward takes no operand") }
         let preview = try await operations.preview(call.fields)
         guard preview.waiting != nil else {
-            call.answer(.members([("deliveries", .int(0))]), lines: [preview.nothing])
+            call.answer(.members([("deliveries", .int(0))]), prose: [preview.nothing])
             return .answerIsNo
         }
         guard try preview.isSmall || call.confirm(preview.question) else { return .answerIsNo }
         let done = try await operations.bringForward(preview, by: try call.actingOperator())
         call.answer(
             done.json,
-            lines: ["Brought \(done.deliveries.of("retry", "retries")) forward; they are sent at 200 users per second."]
+            prose: ["Brought \(done.deliveries.of("retry", "retries")) forward; they are sent at 200 users per second."]
                 + (done.limitWords.map { [$0] } ?? [])
         )
         return .done

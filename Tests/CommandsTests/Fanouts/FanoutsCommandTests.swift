@@ -46,6 +46,33 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test("on a terminal of 80 columns no line is longer, and in a pipe the table has all columns")
+    func narrow() async throws {
+        try await Self.with { prompt, servers in
+            try await servers.addFollowers(20_000)
+            let number = try await servers.addFanout("e1", users: 12_000, plannedTo: "u12000")
+            let wide = await prompt.run("fanouts")
+            #expect(wide.output.contains("per second  left"), "\(wide.output)")
+            #expect(wide.output.contains("12,000 of about 20,000"), "\(wide.output)")
+            let narrow = await prompt.run(["fanouts"], columns: 80)
+            #expect(narrow.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(narrow.output)")
+            for words in ["running", "venues", "opportunity", "venue:1", "12,000 of ~20,000", "left"] {
+                #expect(narrow.output.contains(words), "\(words) in \(narrow.output)")
+            }
+            let reason = ["--by", "ada", "--because", "wrong prices"]
+            let stop = await prompt.run(["fanouts", "stop", "\(number)"] + reason, columns: 80)
+            #expect(stop.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(stop.output)")
+            let unknown = await prompt.run(["fanouts", "cancel", "4711", "--nosuch"], columns: 50)
+            let lines = unknown.complaints.split(separator: "\n")
+            #expect(lines.count > 1 && lines.allSatisfy { $0.count <= 50 }, "\(unknown.complaints)")
+            let line = await prompt.run("fanouts", "cancel", "4711", "--nosuch")
+            let words = unknown.complaints.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(words == line.complaints, "without a terminal it is one line")
+            let json = await prompt.run("fanouts", "--json").output
+            #expect(json.contains(#""held":false,"typeHold":1}"#), "\(json)")
+        }
+    }
+
     @Test("show displays a fan-out's figures, its taken pages, and the operator and reason of a pause")
     func show() async throws {
         try await Self.with { prompt, servers in

@@ -254,6 +254,14 @@ struct RetriesCommandTests {
             for words in ["accepts", "1,200", "8 ms", "UNREGISTERED", "nothing sent", "none in "] {
                 #expect(text.output.contains(words), "\(text.output)")
             }
+            #expect(text.output.contains("retries\n"), "in a pipe the table has all columns")
+            let narrow = await prompt.run(["providers"], columns: 80)
+            #expect(narrow.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(narrow.output)")
+            for words in ["p95\n", "accepts", "1,200", "8 ms", "; last rejected: ", "UNREGISTERED", "none in "] {
+                #expect(narrow.output.contains(words), "\(words) in \(narrow.output)")
+            }
+            let rows = narrow.output.split(separator: "\n").dropFirst()
+            #expect(rows.first?.hasPrefix("drop") == true && rows.dropFirst().first?.hasPrefix("    last") == true)
         }
     }
 }
