@@ -10,12 +10,12 @@ enum ExplainCommand: Command {
     static let summary =
         "Explains why a user did or did not get a notification."
     static let synopsis = [
-        "explain --app A --user U NOTIFICATION [--json]",
-        "explain --app A --user U --event ID [--json]",
-        "explain --app A --user U [--json]",
+        "explain [--app A] --user U NOTIFICATION [--json]",
+        "explain [--app A] --user U --event ID [--json]",
+        "explain [--app A] --user U [--json]",
     ]
     static let options = [
-        Option.taking("app", "A", "the app"),
+        Option.taking("app", "A", "the app (default: the only one that has data of the user)"),
         Option.taking("user", "U", "the user"),
         Option.taking("event", "ID", "the producer's id; also finds events that are kept for later or were rejected"),
         Option.json,
@@ -23,21 +23,34 @@ enum ExplainCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let question = try question(call.words)
-        guard let subject = question.subject else { return try await overview(of: question, call) }
-        let explanation = try await call.withOperations(name) { context in
-            try await ExplainOperations(context).explain(subject, for: question.user)
+        return try await call.withOperations(name) { context in
+            let operations = ExplainOperations(context)
+            let user = try await operations.user(of: question)
+            if question.app == nil {
+                let note = "bellhop: only \(user.app) has data of user \(user.user), so this is about that app"
+                call.shell.complaints.print(line: note)
+            }
+            guard let subject = question.subject else {
+                return show(try await operations.overview(of: user), call)
+            }
+            let explanation = try await operations.explain(subject, for: user)
+            guard !explanation.story.isUnknown else {
+                call.answer(explanation.json, prose: [explanation.answer.joined()])
+                return .answerIsNo
+            }
+            call.answer(explanation.json, explanation.text)
+            return .done
         }
-        call.answer(explanation.json, explanation.text)
-        return explanation.story.isUnknown ? .answerIsNo : .done
     }
 
     /// Shows the user's latest notifications with the outcome of each.
-    private static func overview(of question: ExplainQuestion, _ call: Call) async throws -> ExitCode {
-        let overview = try await call.withOperations(name) { context in
-            try await ExplainOperations(context).overview(of: question.user)
+    private static func show(_ overview: UserOverview, _ call: Call) -> ExitCode {
+        guard !overview.isUnknown else {
+            call.answer(overview.json(isMasked: false), prose: [overview.unknown])
+            return .answerIsNo
         }
         call.answer(overview.json(isMasked: false), overview.text)
-        return overview.isUnknown ? .answerIsNo : .done
+        return .done
     }
 
     private static func question(_ words: Words) throws(CommandFailure) -> ExplainQuestion {

@@ -6,7 +6,6 @@ extension Explanation {
     /// The explanation as text: the answer, the events in order, the settings, and the rules' present decision.
     var text: String {
         var text = WrappedText()
-        guard !story.isUnknown else { return answer.joined() }
         writeSubject(into: &text)
         text.section("The answer")
         for sentence in answer { text.item(sentence) }

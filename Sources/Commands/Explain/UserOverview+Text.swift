@@ -6,7 +6,6 @@ import Store
 extension UserOverview {
     /// The overview as text: the settings, the holds, and the latest notifications with their outcomes.
     var text: String {
-        guard !isUnknown else { return unknown }
         var text = WrappedText()
         let key = user.story.key.recipient
         text.add("", "User \(key.user) of \(key.app)")

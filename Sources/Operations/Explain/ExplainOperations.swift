@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 import ServiceRuntime
 import Settings
 package import Store
@@ -36,6 +36,29 @@ package struct ExplainOperations: Sendable {
         }
     }
 
+    /// Returns the user of a question.
+    ///
+    /// Without an app it is the user of the only app that has data of a user with this name.
+    package func user(of question: ExplainQuestion) async throws -> UserKey {
+        if let app = question.app { return UserKey(app: app, user: question.user) }
+        let apps = try await readable { pool, _ in
+            try await NotificationHistoryStore(pool: pool).apps(of: question.user, atMost: Self.mostApps + 1)
+        }
+        switch apps.count {
+        case 1: return UserKey(app: apps[0], user: question.user)
+        case 0:
+            throw OperationError.invalid("app", "is missing, and no app has data of user \(question.user)")
+        default:
+            let names = apps.prefix(Self.mostApps).map(\.text).joined(separator: ", ")
+            let others = apps.count > Self.mostApps ? " and others" : ""
+            let several = "is missing, and several apps have data of user \(question.user): \(names)\(others)"
+            throw OperationError.invalid("app", several)
+        }
+    }
+
+    /// The limit of the apps that an error names.
+    private static let mostApps = 20
+
     /// Reads with a time limit, and with the catalogues if any are configured and have no fault.
     func readable<Answer>(_ read: (ConnectionPool, CatalogSet?) async throws -> Answer) async throws -> Answer {
         do {
@@ -59,13 +82,16 @@ package struct ExplainOperations: Sendable {
 
 /// The user, and the notification or event to explain.
 package struct ExplainQuestion: Sendable {
-    package let user: UserKey
+    /// `nil` for the only app that has data of the user.
+    package let app: AppID?
+    package let user: UserID
     /// `nil` for the user's latest notifications.
     package let subject: NotificationHistory.Subject?
 
     /// Creates the question that the fields define: a user, and at most one notification or event.
     package init(_ fields: OperationFields) throws(OperationError) {
-        user = UserKey(app: try fields.required("app"), user: try fields.required("user"))
+        app = try fields.optional("app", AppID.rule, AppID.init(validating:))
+        user = try fields.required("user")
         switch (fields.items.count, fields.text("event")) {
         case (1, nil):
             guard let id = NotificationID(validating: fields.items[0]) else {

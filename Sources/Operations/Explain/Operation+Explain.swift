@@ -7,18 +7,20 @@ extension Operation {
             isPersonal: true,
             work: .reading { fields, context in
                 let (question, operations) = (try ExplainQuestion(fields), ExplainOperations(context))
+                let user = try await operations.user(of: question)
                 guard let subject = question.subject else {
-                    return try await operations.overview(of: question.user).json(isMasked: false)
+                    return try await operations.overview(of: user).json(isMasked: false)
                 }
-                return try await operations.explain(subject, for: question.user).json
+                return try await operations.explain(subject, for: user).json
             }
         ),
         Operation(
             name: "user",
             fields: ["app", "user"],
             work: .reading { fields, context in
-                let user = try ExplainQuestion(fields).user
-                return try await ExplainOperations(context).overview(of: user).json(isMasked: true)
+                let operations = ExplainOperations(context)
+                let user = try await operations.user(of: try ExplainQuestion(fields))
+                return try await operations.overview(of: user).json(isMasked: true)
             }
         ),
     ]

@@ -23,6 +23,16 @@ package struct NotificationHistoryStore: Sendable {
         }
     }
 
+    /// Returns the apps that have data of a user, in the order of their names.
+    ///
+    /// A user without settings, devices and notifications is in no app, even if dead letters or events for later name
+    /// that user.
+    package func apps(of user: UserID, atMost limit: Int) async throws(PostgresError) -> [AppID] {
+        let rows = try await pool.run(NotificationHistoryStatements.apps, [.text(user.text), .integer(Int64(limit))])
+        return try rows.map { (rows, row) throws(PostgresError) in AppID(validating: try rows.text(row, 0)) }
+            .compactMap { $0 }
+    }
+
     /// Returns the data from one snapshot, except the user's settings, which are read as the worker reads them.
     package func story(
         of subject: NotificationHistory.Subject,
@@ -164,6 +174,9 @@ private struct NotificationHistoryReader: Sendable {
 
 /// The SQL of stories; `$1` is the app, `$2` the user, `$3` the number of a notification.
 enum NotificationHistoryStatements {
+    /// The key of `people` begins with the user.
+    static let apps = Statement("SELECT app FROM people WHERE user_id = $1 ORDER BY app LIMIT $2", effect: .reads)
+
     /// The number of the user.
     private static let person = "(SELECT number FROM people WHERE app = $1 AND user_id = $2)"
 

@@ -125,6 +125,41 @@ struct ExplainUserTests {
         }
     }
 
+    @Test("without an app, the only app that has data of the user is used and named; several are listed in the error")
+    func withoutApp() async throws {
+        try await ServerFixture.withSchema { servers in
+            let added = """
+                INSERT INTO recipients (app, user_id, source_time)
+                VALUES ('drop', 'ada', now()), ('drop', 'bo', now()), ('padel', 'bo', now()), ('drop', 'ad', now())
+                """
+            _ = try await servers.owner.run(Statement(added))
+            let many = """
+                INSERT INTO recipients (app, user_id, source_time) SELECT 'app-' || n, 'eva', now()
+                FROM generate_series(10, 34) AS n
+                """
+            _ = try await servers.owner.run(Statement(many))
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let one = await prompt.run("explain", "--user", "ada")
+                #expect(one.code == .done)
+                #expect(one.output.hasPrefix("User ada of drop\n"), "\(one.output)")
+                #expect(one.complaints == "bellhop: only drop has data of user ada, so this is about that app")
+                let event = await prompt.run("explain", "--user", "ada", "--event", "e1")
+                #expect(event.output.contains("no record of event e1 for ada of drop"), "\(event)")
+                let several = await prompt.run("explain", "--user", "bo")
+                #expect(several.code == .usage)
+                let words = "--app is missing, and several apps have data of user bo: drop, padel; see"
+                #expect(several.complaints.contains(words), "\(several.complaints)")
+                let none = await prompt.run("explain", "--user", "nobody")
+                #expect(none.code == .usage)
+                #expect(none.complaints.contains("--app is missing, and no app has data of user nobody"), "\(none)")
+                let eva = await prompt.run("explain", "--user", "eva")
+                #expect(eva.complaints.contains("app-28, app-29 and others; see"), "\(eva.complaints)")
+                let wrong = await prompt.run("explain", "--user", "bo", "noti_1")
+                #expect(wrong.complaints.contains("expected the whole id"), "before any look-up: \(wrong.complaints)")
+            }
+        }
+    }
+
     @Test("a user without any data exits with 1")
     func unknown() async throws {
         try await ServerFixture.withSchema { servers in
@@ -132,6 +167,12 @@ struct ExplainUserTests {
                 let answer = await prompt.run(Self.user)
                 #expect(answer.code == .answerIsNo)
                 #expect(answer.output.hasPrefix("Bellhop has stored nothing about user ada of drop"))
+                #expect(!answer.output.contains("\n"), "without a terminal it is one line")
+                let narrow = await prompt.run(Self.user, columns: 60).output
+                let lines = narrow.split(separator: "\n")
+                #expect(lines.count > 1 && lines.allSatisfy { $0.count <= 60 }, "\(narrow)")
+                let words = narrow.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                #expect(words == answer.output)
             }
         }
     }

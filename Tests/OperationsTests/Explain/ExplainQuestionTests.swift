@@ -12,7 +12,7 @@ struct ExplainQuestionTests {
     @Test("a question names a user, and a notification, an event or nothing else")
     func subjects() throws {
         let event = try ExplainQuestion(Self.fields([], ["app": "drop", "user": "ada", "event": "e1"]))
-        #expect(event.user.app.text == "drop" && event.user.user.text == "ada")
+        #expect(event.app?.text == "drop" && event.user.text == "ada")
         guard case .event(let id) = event.subject else {
             Issue.record("\(event.subject)")
             return
@@ -27,12 +27,14 @@ struct ExplainQuestionTests {
         #expect(found.text == name)
         let user = try ExplainQuestion(Self.fields([], ["app": "drop", "user": "ada"]))
         #expect(user.subject == nil)
+        let anyApp = try ExplainQuestion(Self.fields([], ["user": "ada"]))
+        #expect(anyApp.app == nil && anyApp.user.text == "ada")
     }
 
     @Test(
         "an invalid question names the field",
         arguments: [
-            ([], ["user": "ada", "event": "e"], "app", "app is missing"),
+            ([], ["app": "No App", "user": "ada"], "app", "app takes"),
             ([], ["app": "drop", "event": "e"], "user", "user is missing"),
             (["noti_1"], ["app": "drop", "user": "ada"], "items", "expected the whole id of a notification"),
             (["noti_1"], ["app": "drop", "user": "ada", "event": "e"], "items", "expected at most one notification"),
