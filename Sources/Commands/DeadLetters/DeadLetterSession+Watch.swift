@@ -40,7 +40,7 @@ extension DeadLetterSession {
     /// Returns the cause of a standstill if it should be reported now and can be detected.
     private func reason(for still: ReplayStandstill) async -> String? {
         if still.isWorthAWord { return await replays.standstillReason() }
-        return still.isStill ? await replays.brokerObstacle() : nil
+        return still.isStill ? await replays.obstacle() : nil
     }
 
     /// Prints a line that does not belong to the answer.

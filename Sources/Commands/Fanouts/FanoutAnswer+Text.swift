@@ -106,7 +106,11 @@ extension FanoutAnswer {
     }
 
     private var state: String {
-        let words = [record.state.rawValue, progress.isStalled ? "stalled" : nil, isHeld == true ? "held" : nil]
+        let isHeld = isHeld == true
+        let words = [
+            record.state.rawValue, progress.isStalled ? "stalled" : nil, isHeld ? "held" : nil,
+            waits == true && !isHeld ? "pushes wait" : nil,
+        ]
         return words.compactMap { $0 }.joined(separator: ", ")
     }
 

@@ -16,7 +16,10 @@ struct ProviderLine {
     }
 
     /// The state in one word or two.
-    var state: String { row.state == .unused ? "nothing sent" : row.state.rawValue }
+    var state: String {
+        guard row.state == .unused else { return row.state.rawValue }
+        return row.reported == nil ? "no report yet" : "nothing sent"
+    }
 
     /// The breaker's reason and the holds, as the end of the state; empty without them.
     var details: String {
@@ -55,11 +58,7 @@ struct ProviderLine {
         row.rejectedAt.map { HumanText.ago($0, now) + (row.word.map { ", \($0)" } ?? "") }
     }
 
-    private var none: String? {
-        row.reportedSince.map { since in
-            "none in \(Duration.microseconds(max(0, now.microseconds - since.microseconds)).roughly)"
-        }
-    }
+    private var none: String? { row.reported.map { "none in \($0.roughly)" } }
 
     private static func perMinute(_ rate: Double) -> String { Int(exactly: rate.rounded())?.grouped ?? "-" }
 

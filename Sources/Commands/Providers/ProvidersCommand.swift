@@ -115,6 +115,7 @@ enum ProvidersCommand: Command {
     }
 
     private static let legend =
-        "accepted, rejected: per minute; p50, p95: duration of a request; all of the last minute or two. Workers report "
-        + "what they have sent since their start: `none in 12 min` is the time since the latest start."
+        "accepted, rejected: per minute; p50, p95: until the last answer to the pushes that are sent together, which is "
+        + "longer than one request; all of the last minute or two. Workers report every ten seconds what they have sent "
+        + "since their start: `none in 12 min` is the period of the latest worker's reports."
 }

@@ -110,9 +110,10 @@ extension Status {
         guard !store.backlogs.isEmpty else { return ["backlogs".filled(to: Self.firstColumn) + "none"] }
         // Without reports from processes the pace is unknown.
         let hasPace = !store.processes.isEmpty
-        var table = TextTable(["backlogs", "count", "oldest"] + (hasPace ? ["per second"] : []))
+        var table = TextTable(["backlogs", "count", "oldest"] + (hasPace ? ["per second", "left"] : []))
         for backlog in store.backlogs {
-            let pace = hasPace ? [pace(of: backlog.name).map(\.grouped) ?? "-"] : []
+            let left = secondsLeft(of: backlog).map { Duration.seconds($0).roughly } ?? "-"
+            let pace = hasPace ? [pace(of: backlog.name).map(\.grouped) ?? "-", left] : []
             table.add([backlog.name, Self.capped(backlog.count), distance(to: backlog.oldest)] + pace)
         }
         return table.lines(firstColumn: Self.firstColumn)

@@ -10,6 +10,8 @@ package struct FanoutAnswer: Sendable {
     package let obstacles: [String]?
     /// Whether deliveries of the fan-out wait behind a hold, or `nil` if this was not checked.
     package let isHeld: Bool?
+    /// Whether it has ended and pushes of it still wait for capacity or behind a hold; `nil` if this was not checked.
+    package let waits: Bool?
     /// The counted outcomes of its deliveries, or `nil` for a list entry.
     package let results: FanoutResults?
     /// The number of the hold on its whole type, as a stop places it; `nil` without such a hold.
@@ -18,9 +20,10 @@ package struct FanoutAnswer: Sendable {
     package let everyone: EveryoneCount?
 
     /// Creates the view of a list entry.
-    package init(_ progress: FanoutProgress, isHeld: Bool? = nil, typeHold: Int64? = nil) {
+    package init(_ progress: FanoutProgress, isHeld: Bool? = nil, waits: Bool? = nil, typeHold: Int64? = nil) {
         self.progress = progress
         self.isHeld = isHeld
+        self.waits = waits
         self.typeHold = typeHold
         detail = nil
         obstacles = nil
@@ -41,6 +44,7 @@ package struct FanoutAnswer: Sendable {
         self.everyone = everyone
         obstacles = progress.obstacles(detail, surroundings)
         isHeld = surroundings.holds.contains { $0.waiting > 0 }
+        waits = progress.record.finishedAt != nil && results.deliveries.waiting > 0
         typeHold = surroundings.holds.first { $0.hold.scope.isType(of: progress.record) }?.hold.number
     }
 
@@ -67,7 +71,8 @@ package struct FanoutAnswer: Sendable {
             ("workedAt", .optional(counts.workedAt?.description)),
             ("pausedAt", .optional(record.pausedAt?.description)),
             ("finishedAt", .optional(record.finishedAt?.description)),
-        ] + (isHeld.map { [("held", .bool($0)), ("typeHold", typeHold.map { .int($0) } ?? .null)] } ?? []) + details
+        ] + (waits.map { [("pushesWait", .bool($0))] } ?? [])
+            + (isHeld.map { [("held", .bool($0)), ("typeHold", typeHold.map { .int($0) } ?? .null)] } ?? []) + details
     }
 
     /// The deliveries that providers have accepted; null in lists, and if there are too many users to count.

@@ -30,12 +30,14 @@ package struct FanoutOperations: Sendable {
         let count = found.count < limit ? found.count : try await store.count(filter)
         let holds = try await HoldAdmin(pool: context.pool).all()
         let held = try await heldEvents(of: found, behind: holds)
+        let waiting = try await waitingEvents(of: found)
         return FanoutList(
             count: count,
             fanouts: found.map { progress in
                 FanoutAnswer(
                     progress,
                     isHeld: held.contains([progress.record.app, progress.record.event]),
+                    waits: waiting.contains([progress.record.app, progress.record.event]),
                     typeHold: holds.first { $0.scope.isType(of: progress.record) }?.number
                 )
             }
@@ -157,6 +159,17 @@ package struct FanoutOperations: Sendable {
             held.formUnion(events.map { [hold.scope.app.text, $0.text] })
         }
         return held
+    }
+
+    /// Returns app and event of each ended fan-out with pushes that still wait in a backlog.
+    private func waitingEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
+        let ended = Set(found.filter { $0.record.finishedAt != nil }.map(\.record.app))
+        var waiting: Set<[String]> = []
+        for app in ended.sorted().compactMap(AppID.init(validating:)) {
+            let events = try await HoldAdmin(pool: context.pool).events(of: HoldScope(app: app))
+            waiting.formUnion(events.map { [app.text, $0.text] })
+        }
+        return waiting
     }
 
     /// Returns the number of workers that consume the queue of pages, or `nil` if the broker cannot be asked.

@@ -23,6 +23,8 @@ package struct ProviderBoard: Sendable {
         ///
         /// A worker reports nothing from before its start. It is `nil` if no running worker has the outlet.
         package fileprivate(set) var reportedSince: Timestamp?
+        /// The latest report of that worker; `nil` if no running worker has the outlet.
+        package fileprivate(set) var reportedAt: Timestamp?
         package fileprivate(set) var acceptedAt: Timestamp?
         package fileprivate(set) var rejectedAt: Timestamp?
         /// The reason of the latest rejection.
@@ -36,7 +38,15 @@ package struct ProviderBoard: Sendable {
         package fileprivate(set) var holds: [Int64] = []
         package fileprivate(set) var retries: WaitingRetries?
 
-        /// The median duration of a request in milliseconds; `nil` without requests in the last minute or two.
+        /// The period of which the latest worker has reported; `nil` if it has only reported its start.
+        package var reported: Duration? {
+            guard let reportedSince, let reportedAt else { return nil }
+            let period = Duration.microseconds(reportedAt.microseconds - reportedSince.microseconds)
+            return period >= .seconds(5) ? period : nil
+        }
+
+        /// The median time in milliseconds from a group of pushes that are sent together to the last answer; `nil`
+        /// without any in the last minute or two.
         package var median: Double? { RequestTimes.quantile(0.5, spans) }
         package var slow: Double? { RequestTimes.quantile(0.95, spans) }
     }
@@ -85,7 +95,11 @@ package struct ProviderBoard: Sendable {
                 change(activity.app, activity.provider) { $0.add(activity, of: seen) }
             }
         }
-        for (outlet, row) in rows where row.accepted == 0 && row.rejected > 0 { rows[outlet]?.state = .rejects }
+        // An outage that is too short to be reported is not a rejection of single deliveries.
+        let troubled = Set(processes.flatMap(\.report.troubles).map { Outlet(app: $0.app, provider: $0.provider) })
+        for (outlet, row) in rows where row.accepted == 0 && row.rejected > 0 {
+            rows[outlet]?.state = troubled.contains(outlet) ? .failing : .rejects
+        }
         for outage in ProviderOutage.combined(of: processes, at: now) {
             change(outage.app, outage.provider) { $0.state = .failing }
         }
@@ -116,9 +130,9 @@ package struct ProviderBoard: Sendable {
 extension ProviderBoard.Row {
     /// Adds the report of one worker.
     fileprivate mutating func add(_ activity: OutletActivity, of worker: LiveProcess) {
-        reportedSince = Timestamp(
-            clamping: max(reportedSince?.microseconds ?? .min, worker.startedAt.microseconds)
-        )
+        if worker.startedAt.microseconds >= reportedSince?.microseconds ?? .min {
+            (reportedSince, reportedAt) = (worker.startedAt, worker.seenAt)
+        }
         let minutes = Double(max(1, activity.seconds)) / 60
         accepted += Double(activity.accepted) / minutes
         rejected += Double(activity.rejected) / minutes
@@ -137,6 +151,7 @@ extension ProviderBoard.Row {
             ("app", .string(app)), ("provider", .string(provider)), ("state", .string(state.rawValue)),
             ("acceptedPerMinute", .int(Int(accepted.rounded()))), ("rejectedPerMinute", .int(Int(rejected.rounded()))),
             ("reportedSince", .optional(reportedSince?.description)),
+            ("reportedAt", .optional(reportedAt?.description)),
             ("lastAcceptedAt", .optional(acceptedAt?.description)),
             ("lastRejectedAt", .optional(rejectedAt?.description)), ("lastRejection", .optional(word)),
             ("medianMilliseconds", Self.rounded(median)), ("p95Milliseconds", Self.rounded(slow)),

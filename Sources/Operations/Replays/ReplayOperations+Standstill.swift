@@ -1,5 +1,6 @@
 import AMQP
 import Settings
+import Store
 
 extension ReplayOperations {
     /// Explains why a replay does not progress, if the cause can be detected from here.
@@ -24,18 +25,18 @@ extension ReplayOperations {
         }
     }
 
-    /// Explains that a replay waits for the broker; `nil` if the broker can be reached, or if its address is not known
-    /// here.
+    /// Explains that a replay waits for the broker or for a worker; `nil` if neither can be detected from here.
     ///
-    /// A scheduler that has taken a replay keeps it for a while without the broker.
-    package func brokerObstacle() async -> String? {
-        guard context.configuration.amqpURL != nil else { return nil }
-        do {
-            _ = try await schedulersQueue()
-            return nil
-        } catch {
-            return Self.waiting(for: error)
+    /// A scheduler that has taken a replay keeps it for a while without the broker. Without a worker, its messages
+    /// wait in their lanes.
+    package func obstacle() async -> String? {
+        if context.configuration.amqpURL != nil {
+            do { _ = try await schedulersQueue() } catch { return Self.waiting(for: error) }
         }
+        guard let processes = try? await HeartbeatStore(pool: context.pool).all(), !processes.isEmpty,
+            !processes.contains(where: { $0.report.identity.role == "worker" })
+        else { return nil }
+        return "Its messages wait for a worker, and none is running: start one (bellhop worker)."
     }
 
     /// Returns the counts of the queue that schedulers consume, or `nil` if the broker has no such queue.

@@ -141,7 +141,7 @@ extension Status {
         .members([
             ("outlet", .string(backlog.name)), ("waiting", .int(backlog.count)),
             ("waitingIsCapped", .bool(backlog.count >= StoreStatus.most)), ("oldestAt", .instant(backlog.oldest)),
-            ("perSecond", .optional(pace(of: backlog.name))),
+            ("perSecond", .optional(pace(of: backlog.name))), ("secondsLeft", .optional(secondsLeft(of: backlog))),
         ])
     }
 

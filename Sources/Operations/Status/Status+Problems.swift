@@ -109,15 +109,15 @@ extension Status {
 
     /// Explains why no lane has a consumer: no worker runs, or the running ones are connecting.
     ///
-    /// Workers that run reconnect automatically after an outage of the broker, so that another one would not help.
+    /// Workers that run reconnect automatically after an outage of the broker, so that another one would not help. A
+    /// worker that was killed is among them until its heartbeat is old.
     private func whyNobodyTakes(_ waiting: String) -> String {
         let running = crews.filter { $0.role == "worker" && !$0.isDraining }
         guard !running.isEmpty else { return "no worker runs\(waiting): \(startingWorkers)\(poolAdvice)" }
         let count = running.map(\.count).reduce(0, +)
         let places = running.map(\.places).joined(separator: ", ")
-        let workers = Self.counted(count, "worker", "runs", "run")
-        return "no worker takes messages at present\(waiting), although \(workers) (\(places)): they reconnect "
-            + "automatically; if not within a minute, see their logs"
+        return "no worker takes messages at present\(waiting), although \(count.of("worker")) ran in the last half "
+            + "minute (\(places)): if still running, they reconnect automatically; if not within a minute, see their logs"
     }
 
     /// Explains why the dead-letter queue has no consumer: no scheduler runs, or a scheduler has stopped consuming it.

@@ -2,7 +2,7 @@ import BellhopJSON
 import BellhopRules
 import Pipeline
 import ServiceRuntime
-import Store
+package import Store
 
 /// Combines the reports of all processes.
 extension Status {
@@ -224,6 +224,13 @@ extension Status {
     /// Returns the deliveries per second that all workers pull from a backlog, or `nil` if no process reports.
     package func pace(of backlog: String) -> Int? {
         processes.isEmpty ? nil : processes.compactMap { $0.report.pulls[backlog] }.reduce(0, +)
+    }
+
+    /// Returns the seconds until a backlog is empty at its present pace, or `nil` if it does not shrink or is too large
+    /// to count.
+    package func secondsLeft(of backlog: WaitingBacklog) -> Int? {
+        guard backlog.count < StoreStatus.most, let pace = pace(of: backlog.name), pace > 0 else { return nil }
+        return (backlog.count + pace - 1) / pace
     }
 
     var processesJSON: JSONValue {

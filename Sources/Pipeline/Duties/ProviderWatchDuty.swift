@@ -7,7 +7,8 @@ import Store
 /// retries of a provider that works again forward.
 ///
 /// Every scheduler measures; only the oldest scheduler logs and moves retries. If it ends, the next one continues,
-/// because all follow the outages.
+/// because all follow the outages. A killed scheduler counts until its heartbeat is old: an outage that ends meanwhile
+/// is remembered for that time.
 package struct ProviderWatchDuty: Service {
     package let name = "provider watch"
     private let context: SchedulerContext
@@ -56,6 +57,11 @@ package struct ProviderWatchDuty: Service {
 
     /// A walk through the retries of a provider that works again.
     private struct Walk {
+        let outage: ProviderOutage
+        /// Whether the outage was concluded from waiting retries, because it began before this process.
+        let isInferred: Bool
+        let endedAt: Timestamp
+        var isReported = false
         var priorities = Priority.allCases[...]
         var begin: Timestamp?
         var moved = 0
@@ -96,23 +102,17 @@ package struct ProviderWatchDuty: Service {
             }
             let isForgotten = now.microseconds - outage.latest.microseconds > Self.memory.microseconds
             guard isOver || isForgotten else { continue }
-            if isOver, leads {
-                if memory.inferred.contains(place) {
-                    logger.notice(
-                        "provider accepts deliveries, bringing the retries from before this start forward",
-                        ["app": .text(place.app), "provider": .text(place.provider)]
-                    )
-                } else {
-                    try await report(endOf: outage, place, at: now)
-                }
-                memory.walks[place] = Walk()
-            }
-            // After the report: if its query fails, the next turn repeats it.
+            let isInferred = memory.inferred.remove(place) != nil
+            if isOver { memory.walks[place] = Walk(outage: outage, isInferred: isInferred, endedAt: now) }
             memory.outages[place] = nil
-            memory.inferred.remove(place)
         }
-        guard leads else { return memory.walks.removeAll() }
-        for place in memory.walks.keys { try await bringForward(place, &memory) }
+        for (place, walk) in memory.walks {
+            if leads {
+                try await bringForward(place, &memory)
+            } else if now.microseconds - walk.endedAt.microseconds > Self.succession.microseconds {
+                memory.walks[place] = nil
+            }
+        }
     }
 
     /// Regards outlets with many retries as failing until a worker reports a success.
@@ -160,11 +160,18 @@ package struct ProviderWatchDuty: Service {
         )
     }
 
-    private func report(endOf outage: ProviderOutage, _ place: Place, at now: Timestamp) async throws(StoreError) {
+    private func report(_ walk: Walk, _ place: Place) async throws(StoreError) {
+        guard !walk.isInferred else {
+            return logger.notice(
+                "provider accepts deliveries, bringing the retries from before this start forward",
+                ["app": .text(place.app), "provider": .text(place.provider)]
+            )
+        }
+        let outage = walk.outage
         let waiting = try await retries.waiting().first { $0.app == place.app && $0.provider == place.provider }
         var fields: LogFields = [
             "app": .text(place.app), "provider": .text(place.provider),
-            "failed": .span(.microseconds(max(0, now.microseconds - outage.since.microseconds))),
+            "failed": .span(.microseconds(max(0, walk.endedAt.microseconds - outage.since.microseconds))),
             "answers": .integer(outage.answers), "waiting": .integer(waiting?.count ?? 0),
         ]
         if let waiting { fields["last"] = .text(waiting.lastDue.description) }
@@ -174,6 +181,12 @@ package struct ProviderWatchDuty: Service {
     /// Brings the next retries of an outlet forward: those of one interval at the usual rate.
     private func bringForward(_ place: Place, _ memory: inout Memory) async throws(StoreError) {
         guard var walk = memory.walks[place], let app = AppID(validating: place.app) else { return }
+        if !walk.isReported {
+            try await report(walk, place)
+            // After the report: if its query fails, the next turn repeats it.
+            walk.isReported = true
+            memory.walks[place] = walk
+        }
         let quota = max(1, Int(loop.interval.microseconds / RetryPace.pause.microseconds))
         var moved = 0
         for _ in 0..<Self.stepsAtOnce where moved < quota {
@@ -202,6 +215,8 @@ package struct ProviderWatchDuty: Service {
         }
     }
 
+    /// Longer than a killed scheduler counts, which is half a minute.
+    private static let succession = Duration.seconds(60)
     /// Fewer retries may have failed for separate reasons.
     private static let leastInferred = 10
     /// Longer than a delivery usually waits in a retry tier, so that its next failure belongs to the same outage.

@@ -127,6 +127,22 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test("the list names a finished fan-out whose pushes still wait, since only a stop keeps them back")
+    func waitingAfterEnd() async throws {
+        try await Self.with { prompt, servers in
+            _ = try await servers.addFanout("e1", state: .finished, users: 3)
+            _ = try await servers.addFanout("e2", state: .finished, users: 3)
+            let before = await prompt.run("fanouts").output
+            #expect(!before.contains("pushes wait"), "\(before)")
+            try await servers.addHeld(of: "e1", to: ["u1", "u2", "u3"])
+            let list = await prompt.run("fanouts").output.split(separator: "\n")
+            #expect(list.filter { $0.contains("finished, pushes wait") }.count == 1, "\(list)")
+            let json = await prompt.run("fanouts", "--json").output
+            #expect(json.contains(#""event":"e1""#) && json.contains(#""pushesWait":true"#), "\(json)")
+            #expect(json.contains(#""pushesWait":false"#), "\(json)")
+        }
+    }
+
     @Test("a fan-out's held deliveries are shown with the hold's number, in the list too, and later the discarded ones")
     func held() async throws {
         try await Self.with { prompt, servers in

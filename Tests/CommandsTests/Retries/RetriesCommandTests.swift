@@ -241,6 +241,11 @@ struct RetriesCommandTests {
                 (refusing.acceptedAt, refusing.rejectedAt) = (DeadLetterSamples.ago(200), DeadLetterSamples.ago(1))
                 report.activities = [activity, refusing, OutletActivity(app: "padel", provider: "apns")]
             }
+            _ = try await servers.owner.run("UPDATE processes SET started_at = seen_at")
+            let early = await prompt.run("providers").output
+            #expect(early.contains("no report yet") && !early.contains("nothing sent"), "\(early)")
+            #expect(!early.contains("none in "), "\(early)")
+            _ = try await servers.owner.run("UPDATE processes SET started_at = now() - interval '12 s'")
             let json = await prompt.run("providers", "--json")
             let row = #"{"app":"drop","provider":"fcm","state":"accepts","acceptedPerMinute":1200,"#
             #expect(json.output.contains(row), "\(json.output)")

@@ -67,14 +67,16 @@ struct StatusProcessTests: ProcessReporting {
                 #expect(none.contains(missing), "\(none)")
                 try await Self.announce(Self.report("w1", "same"), servers)
                 let problems = try await Self.problems(prompt)
-                let words = "no worker takes messages at present, although 1 worker runs (h-w1[7]): they reconnect"
+                let words =
+                    "no worker takes messages at present, although 1 worker ran in the last half minute "
+                    + "(h-w1[7]): if still running, they reconnect automatically"
                 #expect(problems.contains { $0.hasPrefix(words) }, "\(problems)")
                 #expect(!problems.contains { $0.hasPrefix("no worker runs") }, "\(problems)")
             }
         }
     }
 
-    @Test("a provider that rejects each delivery without an outage is a problem, and one that accepts some is not")
+    @Test("a provider that rejects each delivery is a problem, unless it accepts some or an outage begins")
     func rejections() async throws {
         try await ServerFixture.withTopology { servers in
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
@@ -91,6 +93,22 @@ struct StatusProcessTests: ProcessReporting {
                 let words =
                     "expo rejects each of drop's deliveries (UNAUTHORIZED, 61 per minute), because of our settings"
                 #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
+                report.troubles = [
+                    ProviderOutage(
+                        app: "drop",
+                        provider: "expo",
+                        word: "UNAVAILABLE",
+                        since: DeadLetterSamples.ago(3),
+                        latest: DeadLetterSamples.ago(1),
+                        answers: 61
+                    )
+                ]
+                try await Self.announce(report, servers)
+                let beginning = try await Self.problems(prompt)
+                #expect(!beginning.contains { $0.contains("rejects each") || $0.contains("to all of") }, "\(beginning)")
+                let board = await prompt.run("providers").output.split(separator: "\n")
+                let row = board.first { $0.hasPrefix("drop") && $0.contains("expo") }
+                #expect(row?.contains("failing") == true, "\(board)")
             }
         }
     }
@@ -188,7 +206,7 @@ struct StatusProcessTests: ProcessReporting {
                     #expect(isTold, "\(words) in \(problems)")
                 }
                 let json = await prompt.run("status", "--json").output
-                #expect(json.contains(#""perSecond":600"#))
+                #expect(json.contains(#""perSecond":600,"secondsLeft":1"#), "\(json)")
                 #expect(json.contains(#""figures":{"recorded":[12],"stored":[1,2]}"#))
                 #expect(json.contains(#""failingProviders":[{"app":"drop","provider":"fcm","word":"UNAVAILABLE""#))
                 let text = await prompt.run("status").output

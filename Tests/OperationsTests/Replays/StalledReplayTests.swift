@@ -3,6 +3,7 @@ import CommandLineSupport
 import IntegrationSupport
 import Operations
 import Settings
+import Store
 import TestSupport
 import Testing
 
@@ -48,7 +49,7 @@ struct StalledReplayTests {
     @Test("a replay that a scheduler has taken is reported to wait for the broker only if that cannot be reached")
     func carried() async throws {
         try await ServerFixture.withTopology { servers in
-            let ask = { @Sendable (replays: ReplayOperations) in await replays.brokerObstacle() }
+            let ask = { @Sendable (replays: ReplayOperations) in await replays.obstacle() }
             let away = try await Self.replays(on: servers, broker: "amqp://127.0.0.1:1", ask)
             #expect(away?.hasPrefix("It waits for the broker, which cannot be reached: ") == true)
             let here = try await Self.replays(on: servers, broker: Servers.amqpURL, ask)
@@ -56,6 +57,24 @@ struct StalledReplayTests {
             let unknown = try await Self.replays(on: servers, broker: nil, ask)
             #expect(unknown == nil)
         }
+    }
+
+    @Test("a replay whose messages no worker takes is reported to wait for one")
+    func noWorker() async throws {
+        try await ServerFixture.withTopology { servers in
+            let ask = { @Sendable (replays: ReplayOperations) in await replays.obstacle() }
+            try await Self.announce("scheduler", servers)
+            let alone = try await Self.replays(on: servers, broker: Servers.amqpURL, ask)
+            #expect(alone == "Its messages wait for a worker, and none is running: start one (bellhop worker).")
+            try await Self.announce("worker", servers)
+            let both = try await Self.replays(on: servers, broker: Servers.amqpURL, ask)
+            #expect(both == nil)
+        }
+    }
+
+    private static func announce(_ role: String, _ servers: ServerFixture) async throws {
+        let identity = Heartbeat.Identity(id: role, role: role, version: "1", host: "h", process: 7)
+        try await HeartbeatStore(pool: servers.pool).announce(Heartbeat(identity, catalogs: "same"))
     }
 
     @Test("the explanation with the broker states whether a scheduler is running")

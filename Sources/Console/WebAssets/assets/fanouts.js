@@ -29,7 +29,8 @@ function fanoutControls(one, small = true) {
   if (one.state === "running") return [stop, pause, act("cancel", true)];
   // A hold on the whole type means that a campaign whose fan-out does not run is stopped already.
   const next = one.typeHold ? stoppedControls(one, small) : [stop];
-  return one.state === "paused" ? [act("resume"), ...next, act("cancel", true)] : small ? [] : next;
+  if (one.state === "paused") return [act("resume"), ...next, act("cancel", true)];
+  return small && !one.pushesWait ? [] : next;
 }
 
 /** Returns the buttons that end or send the deliveries of a stopped campaign; both are final. A list has no counts. */
@@ -46,7 +47,7 @@ function stoppedControls(one, small) {
 /** Returns the state, and whether a hold affects a part of the fan-out. */
 function fanoutTags(one) {
   const state = one.stalled ? "stalled" : one.state;
-  return [tag(state, stateKind(state)), one.held ? tag("held", stateKind("held")) : ""];
+  return [tag(state, stateKind(state)), one.held ? tag("held", stateKind("held")) : one.pushesWait ? tag("pushes wait", "warn") : ""];
 }
 
 /** Returns an action on the fan-out, or on its held deliveries. */
@@ -106,6 +107,6 @@ const fanoutsView = {
   show(found) {
     if (found.fanout) return fanoutDetail(found);
     if (found.count === 0) return [nothing("fanouts", "No fan-outs", "Events for a topic or for everyone show here while they are on their way, and after.")];
-    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", resumable ones first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
+    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", those that run or are paused first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
   },
 };

@@ -5,8 +5,18 @@ const OUTLET_STATES = {
   accepts: ["accepts", "good"], rejects: ["rejects", "warn"], failing: ["fails", "bad"], "breaker-open": ["breaker open", "bad"], held: ["held", "warn"], unused: ["nothing sent", ""],
 };
 
+/** Returns the period of which the latest worker has reported. */
+function reportedSeconds(one) {
+  return (Date.parse(one.reportedAt) - Date.parse(one.reportedSince)) / 1_000;
+}
+
+/** Returns whether a worker has reported more than its start. */
+function hasReport(one) {
+  return one.reportedSince !== null && reportedSeconds(one) >= 5;
+}
+
 function outletState(one) {
-  const [words, kind] = OUTLET_STATES[one.state] ?? [one.state, ""];
+  const [words, kind] = one.state === "unused" && !hasReport(one) ? ["no report yet", ""] : OUTLET_STATES[one.state] ?? [one.state, ""];
   return [tag(one.breaker ? [`${words}: `, breakable(one.breaker)] : words, kind),
     one.holds.map((hold) => [" ", link("#/holds", `hold ${hold}`, { class: "kept", "data-key": `${one.app}-${one.provider}-${hold}` })])];
 }
@@ -52,10 +62,10 @@ const providersView = {
   show({ providers }) {
     if (providers.length === 0) return [nothing("providers", "No provider yet", "Workers report their providers within ten seconds of their start.")];
     // A worker reports nothing from before its start.
-    const none = (one) => one.reportedSince ? el("span", { class: "muted", title: `since the latest start of a worker, ${clock(one.reportedSince)}` }, `none in ${span((Date.now() - Date.parse(one.reportedSince)) / 1_000)}`) : "–";
+    const none = (one) => hasReport(one) ? el("span", { class: "muted", title: `since the latest start of a worker, ${clock(one.reportedSince)}` }, `none in ${span(reportedSeconds(one))}`) : "–";
     const time = (milliseconds) => (milliseconds === null ? "–" : UNITS.ms(milliseconds));
     return [
-      el("p", { class: "lead" }, "Rates and durations are those of the last minute or two, of all workers together. Workers report what they have sent since their start: “none in 12 min” is the time since the latest start."),
+      el("p", { class: "lead" }, "Rates and times are those of the last minute or two, of all workers together; p50 and p95 count until the last answer to the pushes that are sent together, which is longer than one request. Workers report every ten seconds what they have sent since their start: “none in 12 min” is the period of the latest worker’s reports."),
       table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting"], providers.map((one) => [
         one.app, one.provider, outletState(one), grouped(one.acceptedPerMinute), grouped(one.rejectedPerMinute), time(one.medianMilliseconds), time(one.p95Milliseconds),
         one.lastAcceptedAt ? ago(one.lastAcceptedAt) : none(one), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : none(one), [waitingRetries(one), behindBreaker(one)]]), { label: "providers", kind: "cards dense" }),

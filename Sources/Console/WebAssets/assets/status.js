@@ -58,8 +58,8 @@ function owedShown(status) {
 function backlogsShown(status) {
   const backlogs = status.backlogs ?? [];
   if (backlogs.length === 0) return null;
-  return card("Backlogs", null, table(["outlet", "#waiting", "oldest", "#per second"], backlogs.map((one) =>
-    [one.outlet, `${grouped(one.waiting)}${one.waitingIsCapped ? " or more" : ""}`, ago(one.oldestAt), one.perSecond ?? "–"]), { label: "backlogs" }));
+  return card("Backlogs", null, table(["outlet", "#waiting", "oldest", "#per second", "#left"], backlogs.map((one) =>
+    [one.outlet, `${grouped(one.waiting)}${one.waitingIsCapped ? " or more" : ""}`, ago(one.oldestAt), one.perSecond ?? "–", one.secondsLeft ? `about ${span(one.secondsLeft)}` : "–"]), { label: "backlogs" }));
 }
 
 function providersShown(status) {
