@@ -32,9 +32,21 @@ final class ArrivalLog: Sendable {
     var all: [(mark: String, at: Instant)] { arrivals.withLock { $0 } }
 
     /// `[["mark", microseconds since 1970], …]`, in order of arrival.
-    var json: [UInt8] {
+    var json: [UInt8] { Self.json(all) }
+
+    /// Returns the same and removes the arrivals.
+    func takeJSON() -> [UInt8] {
+        Self.json(
+            arrivals.withLock { arrivals in
+                defer { arrivals = [] }
+                return arrivals
+            }
+        )
+    }
+
+    private static func json(_ arrivals: [(mark: String, at: Instant)]) -> [UInt8] {
         var output: [UInt8] = [UInt8(ascii: "[")]
-        for (index, arrival) in all.enumerated() {
+        for (index, arrival) in arrivals.enumerated() {
             output.append(contentsOf: "\(index > 0 ? "," : "")[".utf8)
             JSONWriter.write(arrival.mark, into: &output)
             output.append(contentsOf: ",\(arrival.at.microseconds)]".utf8)

@@ -15,7 +15,10 @@ struct ControlAPI: Sendable {
         router.add("GET", "/received") { answer($0, received) }
         router.add("GET", "/received/count") { answer($0, count) }
         router.add("GET", "/received/summary") { _ in .json(summary) }
-        if let noted = unchecked?.noted { router.add("GET", "/received/noted") { _ in .json(noted.json) } }
+        if let noted = unchecked?.noted {
+            router.add("GET", "/received/noted") { _ in .json(noted.json) }
+            router.add("DELETE", "/received/noted") { _ in .json(noted.takeJSON()) }
+        }
         router.add("DELETE", "/received") { _ in
             log.removeAll()
             unchecked?.resetCount()

@@ -175,6 +175,10 @@ struct ControlTests {
             let noted = try #require(try await client.control(.get, "/received/noted").json?.array)
             #expect(noted.map { $0.array?.first?.string } == ["ing"])
             #expect((noted[0].array?.last?.number?.int64 ?? 0) > 0)
+            let taken = try await client.control(.delete, "/received/noted").json?.array
+            #expect(taken == noted, "a deletion answers with what it has removed")
+            #expect(try await client.control(.get, "/received/noted").json == [])
+            _ = try await client.send("anything", bearer: nil)
             _ = try await client.control(.delete, "/received")
             #expect(try await client.control(.get, "/received/noted").json == [])
         }
