@@ -4,7 +4,7 @@ import Pipeline
 package import ServiceRuntime
 import Settings
 
-/// The command `bellhop bench [cold|fanout|urgent|phases|api|publishing|latency|idle|decision|erasures|relay]`.
+/// The command `bellhop bench [cold|fanout|urgent|phases|soak|api|publishing|latency|idle|decision|erasures|relay]`.
 ///
 /// It measures rates, costs and latencies of workers and of the inbox API.
 package enum BenchCommand: Command {
@@ -17,7 +17,8 @@ package enum BenchCommand: Command {
         "bench cold [--events N] [--workers N] [--seed N] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
         "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
-        "bench phases [--users N] [--seconds N] [--stored N] [--rate N/s] [--seed N] [--json] [--keep]",
+        "bench phases [--users N] [--seconds N] [--stored N] [--rate N/s] [--chart FILE] [--seed N] [--json] [--keep]",
+        "bench soak [--for SPAN] [--rate N/s] [--users N] [--seed N] [--json] [--keep]",
         "bench api [--users N] [--stored N] [--connections N] [--streams N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench publishing [--connections N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
@@ -39,7 +40,13 @@ package enum BenchCommand: Command {
         Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
         Option.taking("workers", "N", "worker processes that drain the lane, or relays (1)"),
         Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
-        Option.taking("rate", "N/s", "events per second of a latency or urgent run; phases: urgent ones (50/s)"),
+        Option.taking(
+            "rate",
+            "N/s",
+            "events per second of a latency or urgent run; phases: urgent ones (50/s; soak: 500/s)"
+        ),
+        Option.taking("for", "SPAN", "how long a soak takes, 10s to 7d (1h); Ctrl-C ends it with its report"),
+        Option.taking("chart", "FILE", "also write a chart of the phases in SVG"),
         Option.taking("seed", "N", "decides users and events (1)"),
         Option.taking("stub", "URL", "an HTTP/2 server to use as the provider, or BENCH_STUB"),
         Option.taking("stub-ca", "FILE", "the authority to trust there, or BENCH_STUB_CA"),
@@ -49,8 +56,16 @@ package enum BenchCommand: Command {
 
     package static func run(_ call: Call) async throws -> ExitCode {
         let order = try BenchOrder(call)
-        let report = try await order.run == .decision ? order.decide(call) : order.measure(call)
+        let chart = try order.chart.map { path throws(CommandFailure) in try ChartFile(path) }
+        let report: BenchReport
+        do {
+            report = try await order.run == .decision ? order.decide(call) : order.measure(call)
+        } catch {
+            chart?.remove()
+            throw error
+        }
         call.answer(report.json, report.text)
+        try chart?.write(report.chart ?? "")
         return report.isRight ? .done : .answerIsNo
     }
 }
@@ -58,7 +73,7 @@ package enum BenchCommand: Command {
 /// The measurement that a command line asks for.
 private struct BenchOrder: Sendable {
     enum Run: String {
-        case throughput, cold, fanout, urgent, phases, api, publishing, latency, idle, erasures, relay
+        case throughput, cold, fanout, urgent, phases, soak, api, publishing, latency, idle, erasures, relay
         /// In memory.
         ///
         /// All others use servers and workers.
@@ -74,7 +89,9 @@ private struct BenchOrder: Sendable {
     private let seconds: Int?
     private let peer: String?
     private let workers: Int
-    private let rate: Int
+    private let rate: Int?
+    private let length: Duration?
+    let chart: String?
     private let erasures: Int
     private let followers: Int
     private let hasPushes: Bool
@@ -86,7 +103,7 @@ private struct BenchOrder: Sendable {
         let words = call.words
         guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
             throw words.misuse(
-                "expected nothing, cold, fanout, urgent, phases, api, publishing, latency, idle, decision, erasures or relay"
+                "expected nothing, cold, fanout, urgent, phases, soak, api, publishing, latency, idle, decision, erasures or relay"
             )
         }
         self.run = run
@@ -98,7 +115,11 @@ private struct BenchOrder: Sendable {
         seconds = try words.number("seconds", in: 1...3_600)
         peer = words.value("peer")
         workers = try words.number("workers", in: 1...64) ?? 1
-        rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
+        rate = try words.number("rate", in: 1...10_000, unit: "/s")
+        length = try words.optional("for", "a span from 10s to 7d, such as 2h") { text in
+            Duration(text: text).flatMap { (.seconds(10) ... .seconds(7 * 86_400)).contains($0) ? $0 : nil }
+        }
+        chart = words.value("chart")
         erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
         followers = try words.number("followers", in: 1...100_000_000) ?? 1_000_000
         hasPushes = try words.optional("pushes", "off or on") { ["off": false, "on": true][$0] } ?? false
@@ -116,6 +137,8 @@ private struct BenchOrder: Sendable {
         if run == .throughput, peer != nil, words.value("workers") != nil || words.value("stored") != nil {
             throw words.misuse("--peer cannot be combined with --workers or --stored")
         }
+        if run != .phases, chart != nil { throw words.misuse("--chart is only valid with phases") }
+        if run != .soak, length != nil { throw words.misuse("--for is only valid with soak") }
     }
 
     func decide(_ call: Call) throws -> BenchReport {
@@ -130,37 +153,55 @@ private struct BenchOrder: Sendable {
     /// Progress goes to stderr, so that stdout contains only the result.
     func measure(_ call: Call) async throws -> BenchReport {
         let isKept = call.words.has("keep")
-        return try await Interruption.watching {
+        let stop = SoakStop()
+        return try await Interruption.watching(unless: stop.request) {
             try await Testbed.with(call, keeping: isKept, reading: tables) { testbed in
                 let say = { @Sendable (line: String) in
                     call.shell.complaints.print(line: "bellhop bench: \(line)")
                 }
                 if isKept { say("keeping namespace \(testbed.names.namespace) and \(testbed.folder)") }
-                return try await measure(on: testbed, saying: say)
+                return try await measure(on: testbed, until: stop, saying: say)
             }
         }
     }
 
     private func measure(
         on testbed: Testbed,
+        until stop: SoakStop,
         saying say: @escaping @Sendable (String) -> Void
     ) async throws -> BenchReport {
         switch run {
         case .latency:
-            return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate).measure(on: testbed)
+            return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate ?? 50)
+                .measure(on: testbed)
         case .cold:
             let run = ColdRun(events: events ?? 50_000, seed: seed, utcHour: utcHour, workers: workers, say: say)
             return try await run.measure(on: testbed)
         case .fanout: return try await FanoutRun(workload: audience, workers: workers, say: say).measure(on: testbed)
         case .urgent:
-            let run = UrgentRun(workload: audience, workers: workers, rate: rate, idleSeconds: idleSeconds, say: say)
+            let run = UrgentRun(
+                workload: audience,
+                workers: workers,
+                rate: rate ?? 50,
+                idleSeconds: idleSeconds,
+                say: say
+            )
             return try await run.measure(on: testbed)
         case .phases:
             let run = PhasesRun(
                 workload: workload(events: 0, users: 100_000),
                 seconds: Double(seconds ?? 30),
                 stored: stored ?? 0,
-                rate: rate,
+                rate: rate ?? 50,
+                say: say
+            )
+            return try await run.measure(on: testbed)
+        case .soak:
+            let run = SoakRun(
+                workload: workload(events: 0, users: 100_000),
+                length: length ?? .seconds(3_600),
+                rate: rate ?? 500,
+                stop: stop,
                 say: say
             )
             return try await run.measure(on: testbed)

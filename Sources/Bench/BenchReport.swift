@@ -13,6 +13,8 @@ struct BenchReport: Sendable {
     var verification: Verification?
     /// Whether the result matches the workload's own count.
     var isRight = true
+    /// The chart in SVG; `nil` for a run without one.
+    var chart: String?
 
     struct Figure: Sendable {
         /// The line for people, or `nil` if another line contains the figure.

@@ -20,6 +20,9 @@ enum Disturbance: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether nothing disturbs the servers.
+    var isCalm: Bool { self == .none || self == .recovered }
+
     private static let readerCount = 4
 
     /// Disturbs the servers for this time.

@@ -2,12 +2,16 @@ import ServiceRuntime
 
 /// Handles Ctrl-C during a measurement: the body is cancelled and cleaned up before the program ends.
 enum Interruption {
-    static func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    /// Runs the body; a signal cancels it, unless `isAccepted` reports that it ends early with its result.
+    static func watching<Value: Sendable>(
+        unless isAccepted: @escaping @Sendable () -> Bool = { false },
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
         let arrivals = ProcessSignal.arrivals(of: [.interrupt, .terminate])
         return try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                for await _ in arrivals { return nil }
+                for await _ in arrivals where !isAccepted() { return nil }
                 return nil
             }
             guard let first = try await group.next(), let value = first else {

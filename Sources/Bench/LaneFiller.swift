@@ -11,6 +11,7 @@ final class LaneFiller: Sendable {
         var events: Int
         var pushes = 0
         var isStopped = false
+        var isPaused = false
     }
 
     private let workload: Workload
@@ -36,7 +37,7 @@ final class LaneFiller: Sendable {
         let before = try await answered()
         while !state.withLock(\.isStopped) {
             let done = try await answered() - before - urgent.count
-            guard state.withLock(\.pushes) - done < Self.window else {
+            guard state.withLock({ !$0.isPaused && $0.pushes - done < Self.window }) else {
                 try await Task.sleep(for: .milliseconds(20))
                 continue
             }
@@ -49,6 +50,13 @@ final class LaneFiller: Sendable {
                 state.pushes += pushes
             }
         }
+    }
+
+    /// Publishes nothing while the body runs, except for the current portion.
+    func paused<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        state.withLock { $0.isPaused = true }
+        defer { state.withLock { $0.isPaused = false } }
+        return try await body()
     }
 
     /// Ends `run` after the current portion.

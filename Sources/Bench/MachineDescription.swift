@@ -29,6 +29,12 @@ struct MachineDescription: Sendable {
         server = (try await testbed.ledger.serverVersion(), try await testbed.ledger.isDurable())
     }
 
+    /// The machine without the servers.
+    var shortText: String {
+        let build = Self.isOptimised ? "" : ", debug build"
+        return "\(cores) cores, load \(load.map { $0.text(digits: 1) } ?? "unknown") before\(build)"
+    }
+
     var text: String {
         var parts = ["\(cores) cores", "load \(load.map { $0.text(digits: 1) } ?? "unknown") before"]
         if let server { parts.append("PostgreSQL \(server.version)") }

@@ -24,7 +24,7 @@ struct PhasesRun: Sendable {
     /// The pause between two phases, so that a phase does not pay for the one before.
     private static let pause: Duration = .seconds(3)
 
-    /// The figures of one phase.
+    /// The readings of one phase.
     private struct Phase {
         let disturbance: Disturbance
         let pushesPerSecond: Double
@@ -37,6 +37,8 @@ struct PhasesRun: Sendable {
     }
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
+        let room = try await StorageRoom(for: stored, on: testbed)
+        try room.require()
         let stub = try await PushStub.start(testbed, at: nil, noting: UrgentEvents.word)
         say("seeding \(workload.users) users")
         try await testbed.seed(workload)
@@ -56,7 +58,12 @@ struct PhasesRun: Sendable {
         async let filling: Void = filler.run()
         let phases: [Phase]
         do {
-            phases = try await measureAll(on: testbed, stub, urgent, sessions)
+            phases = try await measureAll(on: testbed, stub, urgent, sessions) {
+                say("storing \(stored) notifications: \(room.words)")
+                // At full load, the worker would take half of the server meanwhile, and millions of events.
+                try await filler.paused { try await testbed.store(stored, saying: say) }
+                try await testbed.server.checkpoint()
+            }
         } catch {
             filler.stop()
             throw error
@@ -91,14 +98,12 @@ struct PhasesRun: Sendable {
         on testbed: Testbed,
         _ stub: PushStub,
         _ urgent: UrgentEvents,
-        _ sessions: String
+        _ sessions: String,
+        storing store: () async throws -> Void
     ) async throws -> [Phase] {
         var phases: [Phase] = []
         for disturbance in Disturbance.allCases where disturbance != .rows || stored > 0 {
-            if disturbance == .rows {
-                say("storing \(stored) notifications")
-                try await testbed.store(stored)
-            }
+            if disturbance == .rows { try await store() }
             say(disturbance.words)
             try await Task.sleep(for: Self.pause)
             phases.append(try await measure(disturbance, on: testbed, stub, urgent, sessions))
@@ -168,61 +173,46 @@ struct PhasesRun: Sendable {
         _ machine: MachineDescription,
         _ verification: Verification
     ) -> BenchReport {
-        let eventsPerPush = Double(events) / Double(max(1, verification.expectedPushes))
-        let best = phases.map(\.pushesPerSecond).max() ?? 0
-        let worst = phases.map(\.pushesPerSecond).min() ?? 0
+        let rows = figures(
+            of: phases,
+            delays,
+            eventsPerPush: Double(events) / Double(max(1, verification.expectedPushes))
+        )
+        let best = rows.map(\.eventsPerSecond).max() ?? 0
+        let worst = rows.map(\.eventsPerSecond).min() ?? 0
         let ratio = best > 0 ? worst / best : 0
         var figures: [BenchReport.Figure] = [
             .told("users", .int(workload.users)), .told("seconds", .decimal(seconds, digits: 1)),
             .told("stored", .int(stored)), .told("rate", .int(rate)), .told("events", .int(events)),
-            .shown("phase".padding(to: 30) + "events/s   urgent: median     p99   dead rows   log an event   waits"),
+            .shown(PhaseFigures.heading),
         ]
-        figures += phases.map { phase in
-            .shown(Self.line(phase, UrgentDelays(delays, phase.urgent), eventsPerPush))
-        }
-        figures.append(
-            .told(
-                "phases",
-                .array(phases.map { Self.json($0, UrgentDelays(delays, $0.urgent), eventsPerPush) })
-            )
-        )
+        figures += rows.map { .shown($0.line) }
         figures += [
+            .told("phases", .array(rows.map(\.json))),
             .shown(""), .both("worst phase to best", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),
             .both("repeated pushes", String(repeated), "repeatedPushes", .int(repeated)),
         ]
         let title = "W7: one worker under full load in \(phases.count) phases of \(seconds.text(digits: 0)) s"
-        return BenchReport("W7", title, machine, figures, verification)
+        var report = BenchReport("W7", title, machine, figures, verification)
+        let conditions =
+            "Workload W7, \(seconds.text(digits: 0)) s each, \(PhasesChart.grouped(Double(events))) events in all, "
+            + machine.shortText
+        report.chart = PhasesChart(phases: rows, stored: stored, conditions: conditions).svg
+        return report
     }
 
-    private static func line(_ phase: Phase, _ urgent: UrgentDelays, _ eventsPerPush: Double) -> String {
-        let columns = [
-            ((phase.pushesPerSecond * eventsPerPush).text(digits: 0), 8), (urgent.p50.text(digits: 1) + " ms", 18),
-            (urgent.p99.text(digits: 1) + " ms", 8), (String(phase.deadRows), 12),
-            (logPerEvent(phase, eventsPerPush).text(digits: 0) + " bytes", 15),
-        ]
-        let waits = phase.waits.prefix(3).map { "\($0.event) \(($0.share * 100).text(digits: 0)) %" }
-        let numbers = columns.map { text, width in String(repeating: " ", count: max(1, width - text.count)) + text }
-        return phase.disturbance.words.padding(to: 30) + numbers.joined() + "   " + waits.joined(separator: ", ")
-    }
-
-    private static func logPerEvent(_ phase: Phase, _ eventsPerPush: Double) -> Double {
-        Double(phase.logBytes) / max(1, Double(phase.pushes) * eventsPerPush)
-    }
-
-    private static func json(_ phase: Phase, _ urgent: UrgentDelays, _ eventsPerPush: Double) -> JSONValue {
-        .members([
-            ("phase", .string(phase.disturbance.rawValue)),
-            ("eventsPerSecond", .decimal(phase.pushesPerSecond * eventsPerPush, digits: 1)),
-            ("urgent", urgent.json), ("deadRows", .int(phase.deadRows)),
-            ("walBytesPerEvent", .decimal(logPerEvent(phase, eventsPerPush), digits: 1)),
-            (
-                "waits",
-                .array(
-                    phase.waits.map {
-                        .members([("event", .string($0.event)), ("share", .decimal($0.share, digits: 3))])
-                    }
-                )
-            ),
-        ])
+    private func figures(of phases: [Phase], _ delays: [Double?], eventsPerPush: Double) -> [PhaseFigures] {
+        let first = phases.first?.pushesPerSecond ?? 0
+        return phases.map { phase in
+            PhaseFigures(
+                disturbance: phase.disturbance,
+                eventsPerSecond: phase.pushesPerSecond * eventsPerPush,
+                share: first > 0 ? phase.pushesPerSecond / first : 0,
+                urgent: UrgentDelays(delays, phase.urgent),
+                deadRows: phase.deadRows,
+                logBytesPerEvent: Double(phase.logBytes) / max(1, Double(phase.pushes) * eventsPerPush),
+                waits: phase.waits
+            )
+        }
     }
 }

@@ -47,6 +47,11 @@ enum ProcessTable {
         return (now * 1024, peak * 1024)
     }
 
+    /// Returns the number of open files and connections.
+    static func descriptors(of process: Int) -> Int? {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd"))?.count
+    }
+
     /// Returns the load average of the last minute.
     static func load() -> Double? {
         text("/proc/loadavg").flatMap { $0.split(separator: " ").first }.flatMap { Double($0) }

@@ -17,13 +17,11 @@ struct ProcessorMeter: Sendable {
     }
 
     init(_ testbed: Testbed, stub: PushStub) async throws {
-        let configuration = testbed.setup.configuration
         let hosts = try testbed.setup.broker().hosts
         broker = hosts.first.flatMap { LocalHost.isLocal($0.name) ? ProcessTable.listener(onPort: Int($0.port)) : nil }
-        let host = try configuration.databaseURL.map { try DatabaseURL($0.revealed)["host"] ?? "" } ?? ""
-        let ours = try await testbed.ledger.serverProcess()
-        let isPostgres = ProcessTable.name(of: ours)?.hasPrefix("postgres") == true
-        database = LocalHost.isLocal(host) && isPostgres ? ProcessTable.parent(of: ours).map { ($0, ours) } : nil
+        database = try await testbed.databaseProcess().flatMap { ours in
+            ProcessTable.parent(of: ours).map { ($0, ours) }
+        }
         self.stub = stub.process.map { Int($0.identifier) } ?? stub.localPort.flatMap(ProcessTable.listener(onPort:))
     }
 
@@ -33,6 +31,16 @@ struct ProcessorMeter: Sendable {
             database: database.flatMap { ProcessTable.processorTime(ofTree: $0.root, without: $0.ours) },
             stub: stub.flatMap(ProcessTable.processorTime(of:))
         )
+    }
+}
+
+extension Testbed {
+    /// Returns the server process of this program's connection, or `nil` if the server is not visible on this machine.
+    func databaseProcess() async throws -> Int? {
+        let url = setup.configuration.databaseURL
+        let host = try url.map { try DatabaseURL($0.revealed)["host"] ?? "" } ?? ""
+        let process = try await ledger.serverProcess()
+        return LocalHost.isLocal(host) && ProcessTable.name(of: process)?.hasPrefix("postgres") == true ? process : nil
     }
 }
 

@@ -1,6 +1,7 @@
 import BellhopRules
 import CLI
 import Foundation
+import HTTPTransfer
 import ServiceRuntime
 
 /// The emulators that answer a benchmark's pushes and issue its access tokens.
@@ -65,17 +66,25 @@ struct PushStub: Sendable {
     ///
     /// `mark` is the text after the word.
     func noted() async throws -> [(mark: String, at: Int64)] {
-        guard let list = try await told("/noted")?.array else { return [] }
-        return list.compactMap { item in
+        Self.arrivals(try await told("/noted"))
+    }
+
+    /// Returns the same and removes them from the stub.
+    func takeNoted() async throws -> [(mark: String, at: Int64)] {
+        Self.arrivals(try await told("/noted", by: .delete))
+    }
+
+    private static func arrivals(_ answer: JSONValue?) -> [(mark: String, at: Int64)] {
+        (answer?.array ?? []).compactMap { item in
             guard let pair = item.array, pair.count == 2, let mark = pair[0].string, let at = pair[1].number?.int64
             else { return nil }
             return (mark, at)
         }
     }
 
-    private func told(_ what: String) async throws -> JSONValue? {
+    private func told(_ what: String, by method: TransferRequest.Method = .get) async throws -> JSONValue? {
         guard let control else { return nil }
-        return try await SandboxProcess.told(control, what)
+        return try await SandboxProcess.told(control, what, by: method)
     }
 
     private static func writeAuthorities(_ file: String, _ places: [Place]) throws {

@@ -42,12 +42,16 @@ struct SandboxProcess {
     }
 
     /// Returns an answer of the control interface about the received requests.
-    static func told(_ control: String, _ what: String) async throws -> JSONValue? {
+    static func told(
+        _ control: String,
+        _ what: String,
+        by method: TransferRequest.Method = .get
+    ) async throws -> JSONValue? {
         var options = CurlTransportOptions(name: "bench")
         options.allowsPlainHTTP = true
         options.bodyLimit = longestAnswer
         let transport = try CurlTransport(options)
-        let outcomes = await transport.send([TransferRequest(.get, url: control + "/received" + what)])
+        let outcomes = await transport.send([TransferRequest(method, url: control + "/received" + what)])
         await transport.close()
         guard case .answered(let answer)? = outcomes.first else { return nil }
         let limits = JSONParser.Limits(bytes: longestAnswer, depth: 32)

@@ -71,14 +71,24 @@ extension Testbed {
         }
     }
 
-    /// Fills the tables with older notifications.
-    func store(_ notifications: Int) async throws {
-        for start in stride(from: 0, to: notifications, by: 100_000) {
+    /// Fills the tables with older notifications, and reports the progress about every ten seconds.
+    func store(_ notifications: Int, saying say: (String) -> Void) async throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var last = start
+        for first in stride(from: 0, to: notifications, by: Self.portion) {
             try Task.checkCancellation()
-            try await ledger.store(start..<min(start + 100_000, notifications))
+            let end = min(first + Self.portion, notifications)
+            try await ledger.store(first..<end)
+            guard clock.now - last > .seconds(10), end < notifications else { continue }
+            last = clock.now
+            say("stored \(end) of \(notifications) in \((last - start).components.seconds) s")
         }
+        if notifications > Self.portion { say("stored all, collecting statistics") }
         try await ledger.analyze()
     }
+
+    private static let portion = 100_000
 
     /// Compares the rows and pushes of these events, by default of all, with the workload.
     ///

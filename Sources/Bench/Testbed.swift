@@ -18,6 +18,7 @@ final class Testbed: Sendable {
     let inboxes: BenchmarkInboxBook
     let outbox: BenchmarkOutboxBook
     let server: BenchmarkServerBook
+    let soak: BenchmarkSoakBook
     /// The folder of the logs and the providers' file.
     ///
     /// It is removed with the testbed.
@@ -63,6 +64,7 @@ final class Testbed: Sendable {
         inboxes = BenchmarkInboxBook(pool: owner)
         outbox = BenchmarkOutboxBook(pool: owner)
         server = BenchmarkServerBook(pool: owner)
+        soak = BenchmarkSoakBook(pool: owner)
         publisher = Publisher(
             PublisherOptions(broker: try setup.broker(), name: "bellhop bench, publishing", window: 2_000)
         )

@@ -20,12 +20,14 @@ struct ThroughputRun: Sendable {
     private static let warmUp = 1_000
 
     func measure(on testbed: Testbed) async throws -> BenchReport {
+        let room = try await StorageRoom(for: stored, on: testbed)
+        try room.require()
         let stub = try await PushStub.start(testbed, at: stub)
         say("seeding \(workload.users) users")
         try await testbed.seed(workload)
         if stored > 0 {
-            say("storing \(stored) notifications of before")
-            try await testbed.store(stored)
+            say("storing \(stored) notifications of before: \(room.words)")
+            try await testbed.store(stored, saying: say)
         }
         let peer = try await compared(on: testbed, stub)
         let warmUp = Self.warmUp
@@ -58,7 +60,7 @@ struct ThroughputRun: Sendable {
         let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
         guard peaks.count == workers else { throw CommandFailure.workerIsGone }
         for child in children { await child.end() }
-        let room = rooms(before.footprint, try await testbed.ledger.footprint())
+        let rooms = rooms(before.footprint, try await testbed.ledger.footprint())
         var verification = try await testbed.verification(of: whole, in: events, since: mark, stub, after: pushes)
         verification.others += peer?.faults ?? []
         let past = stored > 0 ? ", \(stored) notifications stored before" : ""
@@ -82,7 +84,7 @@ struct ThroughputRun: Sendable {
         let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .int(peak))]
         let machine = try await MachineDescription(testbed, load: load)
         let costs = costs(after.worker - before.worker, after.others - before.others)
-        return BenchReport("W1", title, machine, figures + costs + room + memory, verification)
+        return BenchReport("W1", title, machine, figures + costs + rooms + memory, verification)
     }
 
     private var crew: String {

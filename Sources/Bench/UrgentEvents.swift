@@ -12,9 +12,15 @@ final class UrgentEvents: Sendable {
 
     private let workload: Workload
     private let testbed: Testbed
-    /// The publication time of each event, by the wall clock, since the stub is another process on this machine.
-    private let published = Mutex<[Int64]>([])
+    private let state = Mutex(State())
     private let time = SystemTime()
+
+    private struct State {
+        var count = 0
+        /// The publication time of each event that was not taken, by the wall clock, since the stub is another process
+        /// on this machine.
+        var published: [Int: Int64] = [:]
+    }
 
     init(_ workload: Workload, _ testbed: Testbed) {
         self.workload = workload
@@ -24,16 +30,20 @@ final class UrgentEvents: Sendable {
     /// The number of events so far.
     ///
     /// They are numbered from zero.
-    var count: Int { published.withLock(\.count) }
+    var count: Int { state.withLock(\.count) }
+
+    /// The number of events that were not taken.
+    var outstanding: Int { state.withLock(\.published.count) }
 
     /// Starts the next event and returns its number.
     ///
     /// Its time counts from here and includes the broker's confirm.
     func next() -> Int {
         let now = time.now().microseconds
-        return published.withLock { published in
-            published.append(now)
-            return published.count - 1
+        return state.withLock { state in
+            state.published[state.count] = now
+            state.count += 1
+            return state.count - 1
         }
     }
 
@@ -86,15 +96,29 @@ final class UrgentEvents: Sendable {
 
     /// Returns the milliseconds from publication to first arrival, by number, or `nil` for a push that has not arrived.
     func delays(_ arrivals: [(mark: String, at: Int64)]) -> [Double?] {
-        let published = published.withLock { $0 }
-        var delays: [Double?] = Array(repeating: nil, count: published.count)
+        let state = state.withLock { $0 }
+        var delays: [Double?] = Array(repeating: nil, count: state.count)
         for arrival in arrivals {
-            guard let event = Int(arrival.mark), published.indices.contains(event), delays[event] == nil else {
+            guard let event = Int(arrival.mark), let published = state.published[event], delays[event] == nil else {
                 continue
             }
-            delays[event] = Double(arrival.at - published[event]) / 1e3
+            delays[event] = Double(arrival.at - published) / 1e3
         }
         return delays
+    }
+
+    /// Returns the delays of these arrivals and the number of arrivals that were not the first of their event.
+    ///
+    /// The events are forgotten, so that a long run needs no more memory than a short one.
+    func take(_ arrivals: [(mark: String, at: Int64)]) -> (delays: [Double], repeats: Int) {
+        state.withLock { state in
+            let delays = arrivals.compactMap { arrival in
+                Int(arrival.mark).flatMap { state.published.removeValue(forKey: $0) }.map {
+                    Double(arrival.at - $0) / 1e3
+                }
+            }
+            return (delays, arrivals.count - delays.count)
+        }
     }
 
     /// Returns the faults among the arrivals, in words.

@@ -89,6 +89,50 @@ struct BenchCommandTests {
     }
 
     @Test(
+        "a soak counts each event, deletes old notifications as it goes, and has slopes without a verdict if it is short",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func soak() async throws {
+        let report = try await Self.report(["soak", "--for", "20s", "--rate", "40/s", "--users", "200"])
+        #expect(report["workload"] as? String == "soak")
+        #expect(report["endedEarly"] as? Bool == false)
+        // The thousand events before the load are older than ten seconds at its end.
+        #expect((report["deleted"] as? Int ?? 0) >= 1_000)
+        let samples = try #require(report["samples"] as? [[String: Any]])
+        #expect(!samples.isEmpty)
+        for sample in samples {
+            for figure in ["memoryBytes", "descriptors", "diskBytes", "benchmarkMemoryBytes"] {
+                #expect((sample[figure] as? Int ?? 0) > 0, "\(figure) of \(sample)")
+            }
+        }
+        for figure in ["memoryBytes", "descriptors", "diskBytes", "p99", "benchmarkMemoryBytes"] {
+            let trend = try #require(report[figure] as? [String: Any])
+            #expect(trend["verdict"] as? String == "unclear", "\(figure)")
+        }
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+        #expect(verification["notifications"] as? Int == report["events"] as? Int)
+    }
+
+    @Test(
+        "Ctrl-C ends a soak early, with its report",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func interruptedSoak() async throws {
+        let program = try #require(BuiltProgram.path, "the program bellhop is not built together with the tests")
+        // The load lasts far longer than a test may.
+        let words = ["bench", "soak", "--for", "7d", "--rate", "40/s", "--users", "200", "--json"]
+        let said = try await Self.run(program, words, interruptingAfter: "a sample every 1m")
+        #expect(said.status == 0, "\(said.errors)")
+        let object = try JSONSerialization.jsonObject(with: Data(said.output.utf8))
+        let report = try #require(object as? [String: Any], "not JSON: \(said.output)")
+        #expect(report["endedEarly"] as? Bool == true)
+        #expect((report["samples"] as? [Any])?.count == 1)
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+    }
+
+    @Test(
         "the inbox API is called by signed-in users, one route after another, and marks notifications as read",
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
     )
@@ -182,6 +226,8 @@ struct BenchCommandTests {
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
             ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"], ["--connections", "0"],
             ["--streams", "-1"], ["--peer", "worker", "--workers", "2"], ["--peer", "worker", "--stored", "10"],
+            ["--for", "1h"], ["--for", "1h", "phases"], ["--for", "9s", "soak"], ["--for", "soon", "soak"],
+            ["--chart", "chart.svg"], ["--chart", "chart.svg", "soak"], ["--rate", "0/s", "soak"],
         ]
     )
     func refusesOptions(words: [String]) async throws {
@@ -240,7 +286,8 @@ struct BenchCommandTests {
 
     private static func run(
         _ program: String,
-        _ words: [String]
+        _ words: [String],
+        interruptingAfter line: String? = nil
     ) async throws -> (status: Int32, output: String, errors: String) {
         let folder = NSTemporaryDirectory() + Servers.uniqueName("bench-test")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -255,9 +302,21 @@ struct BenchCommandTests {
         process.environment = environment
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/out"))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/errors"))
-        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in ended.resume() }
-            do { try process.run() } catch { ended.resume(throwing: error) }
+        let (ends, ending) = AsyncStream<Never>.makeStream()
+        process.terminationHandler = { _ in ending.finish() }
+        try process.run()
+        do {
+            if let line {
+                try await eventually("the line \(line)") {
+                    try String(contentsOfFile: folder + "/errors", encoding: .utf8).contains(line)
+                }
+                process.interrupt()
+            }
+            for await _ in ends {}
+            try Task.checkCancellation()
+        } catch {
+            process.terminate()
+            throw error
         }
         return (
             process.terminationStatus, try String(contentsOfFile: folder + "/out", encoding: .utf8),

@@ -12,6 +12,8 @@ import Testing
 struct BadDayTests {
     @Test("however the servers are disturbed under full load, no event is lost and none is recorded twice")
     func phases() async throws {
+        let chart = NSTemporaryDirectory() + Servers.uniqueName("phases") + ".svg"
+        defer { try? FileManager.default.removeItem(atPath: chart) }
         try await PrivateServers.with { servers in
             try await Stage.with(servers.addresses) { stage in
                 let log = try await stage.bellhop(
@@ -25,6 +27,8 @@ struct BadDayTests {
                     "1000",
                     "--rate",
                     "20/s",
+                    "--chart",
+                    chart,
                     "--json"
                 )
                 let start = try #require(log.firstIndex(of: "{"), "no report: \(log)")
@@ -37,10 +41,14 @@ struct BadDayTests {
                 #expect(found == names)
                 for phase in phases {
                     let urgent = phase["urgent"]?["events"]?.number?.int64 ?? 0
-                    let hasFigures = phase["eventsPerSecond"]?.number != nil && phase["deadRows"]?.number != nil
+                    let hasFigures =
+                        phase["eventsPerSecond"]?.number != nil && phase["deadRows"]?.number != nil
+                        && phase["relativeRate"]?.number != nil
                     #expect(urgent > 0 && hasFigures, "\(phase)")
                 }
                 #expect(report["verification"]?["passed"] == true, "\(log)")
+                let picture = try String(contentsOfFile: chart, encoding: .utf8)
+                #expect(picture.hasPrefix("<svg") && picture.contains(">1,000 stored rows<"))
             }
         }
     }

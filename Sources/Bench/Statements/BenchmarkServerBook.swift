@@ -32,6 +32,14 @@ struct BenchmarkServerBook: Sendable {
         return Gauges(deadRows: try rows.number(0, 0), log: try rows.integer(0, 1))
     }
 
+    /// Returns the folder of the server's data, or `nil` if this user may not read its name.
+    func dataFolder() async throws(StoreError) -> String? {
+        let rows = try await pool.run(
+            Statement("SELECT setting FROM pg_settings WHERE name = 'data_directory'", effect: .reads)
+        )
+        return rows.isEmpty ? nil : try rows.text(0, 0)
+    }
+
     /// Returns what the active sessions with this name wait for now; `processor` for one that runs.
     func waits(of name: String) async throws(StoreError) -> [String] {
         let rows = try await pool.run(

@@ -47,6 +47,13 @@ package struct Retention: Sendable, Equatable {
     /// The period of a kind; `nil` if it is never deleted.
     package subscript(kind: Kind) -> Duration? { spans[kind] }
 
+    /// Returns these periods with another one for this kind, which may be shorter than the setting allows.
+    package func keeping(_ kind: Kind, for span: Duration) -> Retention {
+        var changed = self
+        changed.spans[kind] = span
+        return changed
+    }
+
     /// Returns these periods with the default ones extended while late messages may still arrive.
     ///
     /// Configured periods are not changed.
