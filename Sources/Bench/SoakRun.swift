@@ -112,7 +112,11 @@ struct SoakRun: Sendable {
             if isWhole || watch.samples.isEmpty {
                 say(try await watch.sample(at: (clock.now - begin).secondsAsDouble).words)
             }
-            if stop.isRequested || clock.now - begin >= length { return watch }
+            let isOver = clock.now - begin >= length
+            if isOver || stop.isRequested {
+                watch.isEndedEarly = !isOver
+                return watch
+            }
             next = max(next + interval, clock.now)
         }
     }
@@ -140,7 +144,7 @@ struct SoakRun: Sendable {
         let shown = watch.samples.enumerated().filter { ($0.offset + 1) % every == 0 }.map(\.element)
         var figures: [BenchReport.Figure] = [
             .told("users", .int(workload.users)), .told("rate", .int(rate)),
-            .told("seconds", .decimal(seconds, digits: 1)), .told("endedEarly", .bool(stop.isRequested)),
+            .told("seconds", .decimal(seconds, digits: 1)), .told("endedEarly", .bool(watch.isEndedEarly)),
             .told("events", .int(verification.expectedEvents)), .told("deleted", .int(watch.deleted)),
             .told("samples", .array(watch.samples.map(\.json))), .shown(SoakSample.heading),
         ]
@@ -151,7 +155,7 @@ struct SoakRun: Sendable {
             .shown("events".padding(to: 26) + String(verification.expectedEvents)),
             .shown("deleted as it went".padding(to: 26) + "\(watch.deleted) notifications, after \(kept.shortText)"),
         ]
-        let early = stop.isRequested ? ", ended early" : ""
+        let early = watch.isEndedEarly ? ", ended early" : ""
         let minutes = (seconds / 60).text(digits: 1)
         let title = "soak: one worker, \(rate) events per second for \(minutes) minutes\(early)"
         return BenchReport("soak", title, machine, figures, verification)

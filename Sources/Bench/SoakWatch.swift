@@ -20,6 +20,8 @@ struct SoakWatch: Sendable {
     private(set) var tally = BenchmarkSoakBook.Tally()
     /// The notifications that were deleted.
     private(set) var deleted = 0
+    /// Whether the load was ended before its time.
+    var isEndedEarly = false
     /// The urgent pushes that arrived again.
     private(set) var repeats = 0
     private var lastEvents = 0
