@@ -37,7 +37,8 @@ package struct FanoutOperations: Sendable {
                 FanoutAnswer(
                     progress,
                     isHeld: held.contains([progress.record.app, progress.record.event]),
-                    waits: waiting.contains([progress.record.app, progress.record.event]),
+                    waits: progress.record.finishedAt != nil
+                        && waiting.contains([progress.record.app, progress.record.event]),
                     typeHold: holds.first { $0.scope.isType(of: progress.record) }?.number
                 )
             }
