@@ -126,7 +126,9 @@ extension DeadLetterCause {
 enum DeadLetterFingerprint {
     /// Returns 16 hex digits.
     static func of(_ cause: DeadLetterCause) -> String {
-        let trouble = [cause.stage.rawValue, cause.reason, cause.provider ?? "-", normalised(cause.error)]
+        // The error of a corrected copy is the id of its original, which would make a group of each copy.
+        let error = cause.stage == .desk ? "" : normalised(cause.error)
+        let trouble = [cause.stage.rawValue, cause.reason, cause.provider ?? "-", error]
         let text = trouble.joined(separator: "\u{0}")
         return SHA256.digest(of: Array(text.utf8)).hexPrefix(bytes: 8)
     }

@@ -145,11 +145,13 @@ struct ProviderWatchDutyTests {
         }
     }
 
-    @Test("a scheduler that is not the oldest measures, and neither logs nor moves retries")
+    @Test("a scheduler that is not the oldest measures, and acts only when the oldest one's heartbeat is old")
     func second() async throws {
         try await ServerFixture.withSchema { servers in
             try await servers.addRetry("a", through: "fcm", dueIn: 900)
             try await HeartbeatStore(pool: servers.pool).announce(Self.heartbeat("s0", role: "scheduler"))
+            // However slow the machine is, this heartbeat is not old.
+            _ = try await servers.owner.run("UPDATE processes SET seen_at = now() + interval '1 hour'")
             try await Self.with(servers) { book, registry, log in
                 try await book.announce(Self.heartbeat("s1", role: "scheduler"))
                 try await book.announce(Self.failing())
@@ -159,24 +161,8 @@ struct ProviderWatchDutyTests {
                 let states = try await servers.retryStates()
                 #expect(states == ["a retrying later 1"])
                 #expect(log.messages == [])
-            }
-        }
-    }
-
-    @Test("a scheduler that succeeds a killed one brings retries forward, although the outage ended before that")
-    func succession() async throws {
-        try await ServerFixture.withSchema { servers in
-            try await servers.addRetry("a", through: "fcm", dueIn: 900)
-            try await HeartbeatStore(pool: servers.pool).announce(Self.heartbeat("s0", role: "scheduler"))
-            try await Self.with(servers) { book, registry, log in
-                try await book.announce(Self.heartbeat("s1", role: "scheduler"))
-                try await book.announce(Self.failing())
-                try await eventually("it is measured") { registry.text().contains("\(Self.gauge) 1") }
-                try await book.announce(Self.recovered())
-                try await eventually("it is over") { registry.text().contains("\(Self.gauge) 0") }
-                #expect(log.messages == [])
                 _ = try await servers.owner.run(
-                    "UPDATE processes SET seen_at = seen_at - interval '40 s' WHERE id = 's0'"
+                    "UPDATE processes SET seen_at = now() - interval '40 s' WHERE id = 's0'"
                 )
                 try await eventually("the retry is due soon") {
                     try await servers.retryStates() == ["a deferred soon 1"]

@@ -15,6 +15,15 @@ struct DeadLetterCompositionTests {
         #expect(DeadLetterFingerprint.normalised("expected 'a") == "expected ")
     }
 
+    @Test("corrected copies of one reason are one group, whatever their originals are")
+    func copies() {
+        func copy(_ id: String, _ reason: String) -> String {
+            DeadLetterFingerprint.of(DeadLetterCause(.desk, reason: reason, error: "the corrected copy of \(id)"))
+        }
+        #expect(copy("c4e645d9-47b048f8", "unknown-type") == copy("aa-bb", "unknown-type"))
+        #expect(copy("c4e645d9-47b048f8", "unknown-type") != copy("c4e645d9-47b048f8", "missing-id"))
+    }
+
     @Test("at most five kinds are named, the largest first, and the others are counted")
     func tally() {
         let causes = (1...7).flatMap { kind -> [DeadLetterCause] in
