@@ -98,6 +98,9 @@ package final class TLSConnection {
         return .ended
     }
 
+    /// The bytes that the socket has accepted since ``collectOutput(atMost:)``; a write alone does not change it.
+    package var sentBytes: UInt64 { collector.map { BIO_number_written(BIO_next($0)) } ?? 0 }
+
     /// Notifies the peer of the end of the output, without waiting for its confirmation.
     package func sayGoodbye() {
         ERR_clear_error()

@@ -45,7 +45,9 @@ struct TrafficTests {
         ends.client.collectOutput(atMost: 1 << 16)
         #expect([UInt8](repeating: 7, count: 20_000).withUnsafeBytes { ends.client.write($0) } == .done(16_384))
         #expect(ConnectionPair.read(ends.server).bytes.isEmpty)
+        #expect(ends.client.sentBytes == 0)
         #expect(ends.client.flush() == .done(0))
+        #expect(ends.client.sentBytes > 16_384)
         #expect(ConnectionPair.read(ends.server).bytes == Array(repeating: 7, count: 16_384))
 
         let bytes = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

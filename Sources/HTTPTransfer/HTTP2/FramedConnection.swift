@@ -132,17 +132,20 @@ final class FramedConnection {
     /// Writes the session's output until the socket accepts no more; a returned failure is final.
     func flush() -> ConnectionFailure? {
         writeWaitsToWrite = false
+        let sentBefore = tls.sentBytes
         while true {
             guard collect() else { return ConnectionFailure(.library, "libnghttp2 cannot go on") }
             let isWritten = outboundSent == outbound.count
             switch isWritten ? tls.flush() : writeRecord() {
             case .done(let count):
                 outboundSent += count
+                guard isWritten else { continue }
                 blockedSince = nil
-                if isWritten { return nil }
+                return nil
             case .needsWriting:
                 writeWaitsToWrite = true
-                blockedSince = blockedSince ?? .now
+                // A record that was only collected is no sign that the peer reads.
+                if blockedSince == nil || tls.sentBytes > sentBefore { blockedSince = .now }
                 return nil
             case .needsReading: return nil
             case .ended: return lost

@@ -142,7 +142,7 @@ final class SupervisedProcess: Service {
         current.withLock { $0 = nil }
         let isHung = start.withLock { start in
             let isHung = start.hung > hung
-            start.noteEnd(of: child.id, isHung: isHung)
+            start.noteEnd(of: child.id, by: ending, isHung: isHung)
             return isHung
         }
         if drain.isDraining { try judgeDrain(ending) }

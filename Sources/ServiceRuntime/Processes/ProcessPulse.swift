@@ -64,7 +64,11 @@ package struct SupervisedStart: Sendable, Equatable {
     package init() {}
 
     /// Notes that a child has ended, so that the next one replaces it.
-    package mutating func noteEnd(of child: Int32, isHung: Bool) {
+    ///
+    /// A child that exits with an error has not worked, or has deleted its heartbeat. The next one then replaces the
+    /// child before it, whose heartbeat may still be there.
+    package mutating func noteEnd(of child: Int32, by ending: ChildExit, isHung: Bool) {
+        if case .exited(let code) = ending, code != 0, !isHung { return }
         predecessor = child
         // The time follows with the next start, which a pause may delay.
         hungUntil = isHung ? 0 : nil

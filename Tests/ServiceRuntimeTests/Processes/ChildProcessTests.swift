@@ -104,7 +104,7 @@ struct ProcessPulseTests {
     func start() {
         var start = SupervisedStart()
         start.hung = 2
-        start.noteEnd(of: 77, isHung: true)
+        start.noteEnd(of: 77, by: .killed(signal: 9), isHung: true)
         start.noteStart(at: 1_767_225_600)
         let own = getpid()
         #expect(SupervisedStart([SupervisedStart.variable: start.text], parent: own) == start)
@@ -120,13 +120,18 @@ struct ProcessPulseTests {
         var start = SupervisedStart()
         start.noteStart(at: 50)
         #expect(start.hungUntil == nil && start.predecessor == nil)
-        start.noteEnd(of: 77, isHung: true)
+        start.noteEnd(of: 77, by: .killed(signal: 9), isHung: true)
         start.noteStart(at: 100)
         #expect(start.hungUntil == 100 && start.predecessor == 77)
         start.noteStart(at: 130)
         #expect(start.hungUntil == 130, "the start at 100 failed")
-        start.noteEnd(of: 78, isHung: false)
+        start.noteEnd(of: 78, by: .exited(78), isHung: false)
+        start.noteStart(at: 160)
+        #expect(start.hungUntil == 160 && start.predecessor == 77, "78 could not start")
+        start.noteEnd(of: 79, by: .exited(0), isHung: false)
         start.noteStart(at: 200)
-        #expect(start.hungUntil == nil && start.predecessor == 78)
+        #expect(start.hungUntil == nil && start.predecessor == 79)
+        start.noteEnd(of: 80, by: .killed(signal: 9), isHung: false)
+        #expect(start.hungUntil == nil && start.predecessor == 80)
     }
 }

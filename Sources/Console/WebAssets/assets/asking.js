@@ -220,7 +220,7 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
       note ? el("p", { class: "muted" }, note) : null, shown, forecast, extras,
       field("Reason", because, `For the audit, with your name: ${client.session?.name ?? ""}.`),
       reasons.length > 0 ? el("div", { class: "acts", role: "group", "aria-label": "Usual reasons" }, reasons.map(usual)) : null, sureBox, typing, fault,
-      el("div", { class: "dialog-foot" }, button("Cancel", () => close(null), { kind: "quiet" }), go));
+      el("div", { class: "dialog-foot" }, button(verb === "Cancel" ? "Back" : "Cancel", () => close(null), { kind: "quiet" }), go));
   });
 }
 
