@@ -98,7 +98,9 @@ package final class TLSConnection {
         return .ended
     }
 
-    /// The bytes that the socket has accepted since ``collectOutput(atMost:)``; a write alone does not change it.
+    /// The bytes that the socket has accepted; a collected record does not count.
+    ///
+    /// It is 0 without ``collectOutput(atMost:)``.
     package var sentBytes: UInt64 { collector.map { BIO_number_written(BIO_next($0)) } ?? 0 }
 
     /// Notifies the peer of the end of the output, without waiting for its confirmation.

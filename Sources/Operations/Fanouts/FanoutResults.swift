@@ -26,10 +26,8 @@ package struct FanoutResults: Sendable, Equatable {
         if !isHeld, let released = waitingReasons.removeValue(forKey: WaitReason.held.rawValue) {
             waitingReasons["released from a hold"] = released
         }
-        // A delivery that is being sent has no reason; the parts give the total only with it.
-        if let unnamed = waitingReasons.removeValue(forKey: ""), !waitingReasons.isEmpty {
-            waitingReasons["being sent"] = unnamed
-        }
+        // A delivery that is being sent has no reason.
+        if let unnamed = waitingReasons.removeValue(forKey: "") { waitingReasons["being sent"] = unnamed }
         let counts = [
             (deliveries.waiting, "still waiting" + Self.words(waitingReasons)),
             (deliveries.discarded, "discarded"),

@@ -35,7 +35,8 @@ function fanoutControls(one, small = true) {
 
 /** Returns the buttons that end or send the deliveries of a stopped campaign; both are final. A list has no counts. */
 function stoppedControls(one, small) {
-  const waiting = one.results?.waiting ?? 0;
+  // Deliveries that are being sent have no reason, and a discard does not reach them.
+  const waiting = Object.values(one.results?.waitingReasons ?? {}).reduce((sum, count) => sum + count, 0);
   const discard = waiting > 0 ? `Discard the ${grouped(waiting)} that wait` : small && one.held ? "Discard what waits" : null;
   const kind = small ? "small" : "";
   return [
@@ -73,7 +74,7 @@ function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete,
     const why = Object.entries(reasons).slice(0, 5).map(([reason, its]) => `${grouped(its)} ${reason}`);
     // A delivery that is being sent has no reason.
     const sending = count - Object.values(reasons).reduce((sum, its) => sum + its, 0);
-    if (words === "still waiting" && why.length > 0 && sending > 0) why.push(`${grouped(sending)} being sent`);
+    if (words === "still waiting" && sending > 0) why.push(`${grouped(sending)} being sent`);
     return `${grouped(count)} ${words}${why.length > 0 ? ` (${why.join(", ")}${Object.keys(reasons).length > 5 ? ", …" : ""})` : ""}`;
   });
   return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}`;
