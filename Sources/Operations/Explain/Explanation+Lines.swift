@@ -14,7 +14,11 @@ extension Explanation {
         if line.attempts > 1 { parts.append("\(line.attempts) attempts") }
         if line.unknownSends > 0 {
             let sends = line.unknownSends == 1 ? "one send" : "\(line.unknownSends) sends"
-            parts.append("\(sends) without an answer, so the device may have got it more than once")
+            // Each of them may have arrived, in addition to a send that was accepted.
+            let mayRepeat = line.unknownSends > 1 || line.state == .accepted || line.state == .delivered
+            parts.append(
+                "\(sends) without an answer, so the device may have got it\(mayRepeat ? " more than once" : "")"
+            )
         }
         return parts.joined(separator: "; ")
     }

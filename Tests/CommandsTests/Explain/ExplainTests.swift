@@ -145,6 +145,19 @@ struct ExplainTests {
         }
     }
 
+    @Test("a discarded delivery with one send without an answer may have arrived, and not more than once")
+    func discardedAfterSend() async throws {
+        let line = Self.line(1, "state, reason, unknown_sends", "'suppressed', 'discarded', 1")
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
+            expect(
+                answer,
+                "not sent: an operator discarded it",
+                "; one send without an answer, so the device may have got it"
+            )
+            #expect(!answer.output.contains("more than"), "\(answer.output)")
+        }
+    }
+
     @Test("a delivery deferred for quiet hours shows its end in UTC and local time, and today's decision")
     func waiting() async throws {
         let line = Self.line(
