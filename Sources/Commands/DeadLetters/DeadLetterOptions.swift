@@ -19,7 +19,7 @@ enum DeadLetterOptions {
         Option.taking("since", "WHEN", "failed last at this instant or later; 2h means two hours ago"),
         Option.taking("until", "WHEN", "failed last before this instant"),
         Option.taking("state", "S", "open (unless given), replaying, resolved, discarded, or all"),
-        Option.taking("limit", "N", "only the N most recent failures"),
+        Option.taking("limit", "N", "only the N most recent ones"),
     ]
 
     static let filters = Set(filterOptions.map(\.name))
