@@ -95,7 +95,6 @@ struct HoldSession: Sendable {
         call.answer(
             done.json,
             prose: ["Discarded \(done.count.deliveries); hold \(hold.number) stays active.", done.rest(of: preview)]
-                + (done.warning.map { [$0] } ?? [])
         )
         return .done
     }
@@ -124,7 +123,7 @@ extension HoldDiscarded {
         guard discard.isOfEvent else {
             return "Deliveries that are deferred for quiet hours, a digest or a retry reach the hold when they are due."
         }
-        return "No delivery of this event waits any longer. To send everything else that waits: bellhop hold release "
-            + "\(discard.hold.number)."
+        return "No delivery of this event waits any longer. \(Self.killedWorkers) To send everything else that waits: "
+            + "bellhop hold release \(discard.hold.number)."
     }
 }

@@ -69,8 +69,6 @@ package struct HoldDiscard: Sendable {
     package let count: HoldCount
     /// The number of the event's deliveries that reach the hold later.
     package let deferred: Int
-    /// The deliveries of all apps that are being sent.
-    let beingSent: Int
 
     /// Whether only deliveries of one event are discarded.
     package var isOfEvent: Bool { selection.event != nil }
@@ -103,7 +101,7 @@ package struct HoldDiscard: Sendable {
     /// The answer if nothing matches.
     package var nothing: String {
         "Nothing waits behind hold \(hold.number) that matches. Deliveries that were sent before the hold cannot be "
-            + "recalled." + (HoldDiscarded.warning(beingSent).map { " \($0)" } ?? "")
+            + "recalled. \(HoldDiscarded.killedWorkers)"
     }
 }
 
@@ -112,24 +110,15 @@ package struct HoldDiscarded: Sendable {
     package let count: Int
     /// The number of matching deliveries that still wait.
     package let left: Int
-    /// The deliveries of all apps that were being sent after the discard.
-    package let beingSent: Int
 
-    package static let nothing = HoldDiscarded(count: 0, left: 0, beingSent: 0)
+    package static let nothing = HoldDiscarded(count: 0, left: 0)
 
-    package var json: JSONValue {
-        .members([("discarded", .int(count)), ("left", .int(left)), ("beingSent", .int(beingSent))])
-    }
+    package var json: JSONValue { .members([("discarded", .int(count)), ("left", .int(left))]) }
 
-    /// The deliveries that may return behind the hold, as a sentence; `nil` if nothing is being sent.
-    package var warning: String? { Self.warning(beingSent) }
-
-    static func warning(_ beingSent: Int) -> String? {
-        guard beingSent > 0 else { return nil }
-        let what = beingSent.of("delivery is", "deliveries are")
-        return "\(what) being sent, of this event or of others. Those of a worker that was killed come back behind the "
-            + "hold within six minutes: then discard again, before a release."
-    }
+    /// No index has the first sends of all events, so that those of a killed worker cannot be counted before they return.
+    package static let killedWorkers =
+        "If a worker was killed, the deliveries that it was sending come back behind the hold, usually within ten minutes; "
+        + "until then, bellhop fanouts show counts them as being sent. Discard again then, before a release."
 }
 
 extension Int {

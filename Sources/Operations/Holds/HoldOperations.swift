@@ -121,15 +121,8 @@ package struct HoldOperations: Sendable {
             hold: hold,
             selection: selection,
             count: try await store.count(selection),
-            deferred: try await store.countDeferred(selection),
-            beingSent: try await beingSent()
+            deferred: try await store.countDeferred(selection)
         )
-    }
-
-    /// Returns the number of deliveries that workers are sending, or were sending when they were killed.
-    private func beingSent() async throws -> Int {
-        let owed = try await StoreStatus(of: context.pool).owed
-        return owed.filter { $0.state == DeliveryState.sending.rawValue }.map(\.count).reduce(0, +)
     }
 
     /// Discards deliveries behind a hold: they are never sent, and their notifications stay in the app.
@@ -157,7 +150,7 @@ package struct HoldOperations: Sendable {
                 advice: "the others go out; hold it again to stop them"
             )
         }
-        return HoldDiscarded(count: result.done, left: result.left, beingSent: try await beingSent())
+        return HoldDiscarded(count: result.done, left: result.left)
     }
 
     // MARK: - Selection

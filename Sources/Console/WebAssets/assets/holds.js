@@ -25,10 +25,7 @@ function discardHeld(hold, title, { event = "" } = {}) {
     act: "hold-discard", title, verb: "Discard", danger: true, reasons: REASONS.discard,
     extra: [field("Only of this event", only, event === "" ? "The events with the most deliveries are below. Without an event, all deliveries are discarded." : null), choices],
     body: (extra) => ({ items, options: extra }), note: "Held deliveries are never sent. Notifications stay in the app. The hold remains.",
-    says: (done) => [
-      `Discarded ${of(done.discarded, "delivery", "deliveries")}.`,
-      done.beingSent > 0 ? `${of(done.beingSent, "delivery is", "deliveries are")} being sent; those of a worker that was killed come back behind the hold within six minutes.` : "",
-    ].join(" ").trim(),
+    says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}. If a worker was killed, those that it was sending come back behind the hold, usually within ten minutes.`,
   }).then(refreshSoon);
 }
 
