@@ -73,6 +73,9 @@ extension String {
     func padding(to width: Int) -> String {
         self + String(repeating: " ", count: max(1, width - count))
     }
+
+    /// Fills the text at its beginning, by at least one space.
+    func rightAligned(to width: Int) -> String { String(repeating: " ", count: max(1, width - count)) + self }
 }
 
 extension Int {

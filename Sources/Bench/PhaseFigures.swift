@@ -23,7 +23,7 @@ struct PhaseFigures: Sendable {
             (urgent.p50.text(digits: 1) + " ms", 17), (urgent.p99.text(digits: 1) + " ms", 8), (String(deadRows), 12),
             (logBytesPerEvent.text(digits: 0) + " bytes", 15),
         ]
-        let numbers = columns.map { text, width in String(repeating: " ", count: max(1, width - text.count)) + text }
+        let numbers = columns.map { text, width in text.rightAligned(to: width) }
         let waits = waits.prefix(3).map { "\($0.event) \(($0.share * 100).text(digits: 0)) %" }
         return disturbance.words.padding(to: 30) + numbers.joined() + "   " + waits.joined(separator: ", ")
     }

@@ -1,4 +1,5 @@
 import Foundation
+import ServiceRuntime
 
 /// The chart of W7 in SVG: for each phase a bar with its rate, and a line from the median to the 99th percentile of the
 /// urgent pushes.
@@ -129,7 +130,7 @@ struct PhasesChart: Sendable {
     // MARK: - Words
 
     private func words(_ phase: PhaseFigures) -> String {
-        phase.disturbance == .rows ? "\(Self.grouped(Double(stored))) stored rows" : phase.disturbance.words
+        phase.disturbance == .rows ? "\(stored.grouped) stored rows" : phase.disturbance.words
     }
 
     private var description: String {
@@ -146,9 +147,7 @@ struct PhasesChart: Sendable {
 
     /// Returns a whole number with commas.
     static func grouped(_ number: Double) -> String {
-        var digits = Array(number.text(digits: 0))
-        for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
-        return String(digits)
+        Int(number.rounded()).grouped
     }
 }
 

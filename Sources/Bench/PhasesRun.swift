@@ -195,7 +195,7 @@ struct PhasesRun: Sendable {
         let title = "W7: one worker under full load in \(phases.count) phases of \(seconds.text(digits: 0)) s"
         var report = BenchReport("W7", title, machine, figures, verification)
         let conditions =
-            "Workload W7, \(seconds.text(digits: 0)) s each, \(PhasesChart.grouped(Double(events))) events in all, "
+            "Workload W7, \(seconds.text(digits: 0)) s each, \(events.grouped) events in all, "
             + machine.shortText
         report.chart = PhasesChart(phases: rows, stored: stored, conditions: conditions).svg
         return report

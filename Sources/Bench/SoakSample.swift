@@ -30,7 +30,7 @@ struct SoakSample: Sendable {
             (memory.megabytes, 12), (String(descriptors), 14), (disk.megabytes, 14),
             (p99.map { $0.text(digits: 1) } ?? "–", 10), (ownMemory.megabytes, 26),
         ]
-        return columns.map { text, width in String(repeating: " ", count: max(1, width - text.count)) + text }.joined()
+        return columns.map { text, width in text.rightAligned(to: width) }.joined()
     }
 
     private var minute: String { (seconds / 60).text(digits: seconds < 600 ? 2 : 1) }
