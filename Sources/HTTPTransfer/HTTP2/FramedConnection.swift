@@ -144,7 +144,7 @@ final class FramedConnection {
                 return nil
             case .needsWriting:
                 writeWaitsToWrite = true
-                // A record that was only collected is no sign that the peer reads.
+                // A record that was only collected does not prove that the peer reads.
                 if blockedSince == nil || tls.sentBytes > sentBefore { blockedSince = .now }
                 return nil
             case .needsReading: return nil

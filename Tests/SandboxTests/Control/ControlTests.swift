@@ -176,7 +176,7 @@ struct ControlTests {
             #expect(noted.map { $0.array?.first?.string } == ["ing"])
             #expect((noted[0].array?.last?.number?.int64 ?? 0) > 0)
             let taken = try await client.control(.delete, "/received/noted").json?.array
-            #expect(taken == noted, "a deletion answers with what it has removed")
+            #expect(taken == noted, "a deletion answers with the removed arrivals")
             #expect(try await client.control(.get, "/received/noted").json == [])
             _ = try await client.send("anything", bearer: nil)
             _ = try await client.control(.delete, "/received")

@@ -108,6 +108,6 @@ const fanoutsView = {
   show(found) {
     if (found.fanout) return fanoutDetail(found);
     if (found.count === 0) return [nothing("fanouts", "No fan-outs", "Events for a topic or for everyone show here while they are on their way, and after.")];
-    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", those that run or are paused first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
+    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", running and paused ones first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
   },
 };
