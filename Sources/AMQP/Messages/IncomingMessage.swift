@@ -63,6 +63,12 @@ package struct IncomingMessage: Sendable {
     package var exchange: String { content.exchange }
     package var routingKey: String { content.routingKey }
     package var properties: MessageProperties { content.properties }
+    // Single properties, because a copy of all counts references to a dozen texts.
+    package var contentType: String? { content.properties.contentType }
+    package var messageID: String? { content.properties.messageID }
+    package var appID: String? { content.properties.appID }
+    package var type: String? { content.properties.type }
+    package var headers: FieldTable { content.properties.headers }
     /// The time of publication in seconds since 1970, if the publisher set it.
     package var publishedAt: UInt64? { content.properties.timestamp }
     /// The body, or only its beginning if it was `cut`.
@@ -80,7 +86,7 @@ package struct IncomingMessage: Sendable {
     package var deliveryCount: Int { redelivered ? claimedDeliveryCount : 0 }
 
     /// The value of `x-delivery-count`, from the broker or a producer; 0 if it is missing, negative or not an integer.
-    private var claimedDeliveryCount: Int { max(0, properties.headers["x-delivery-count"]?.integer ?? 0) }
+    private var claimedDeliveryCount: Int { max(0, headers["x-delivery-count"]?.integer ?? 0) }
 }
 
 /// Identifies one delivery, for its settlement.

@@ -9,6 +9,8 @@ struct AssembledMessage {
     var body: [UInt8]
     /// The original size and digest, if only the beginning of the body was kept.
     var cut: BodyTruncation?
+
+    static let empty = AssembledMessage(exchange: "", routingKey: "", properties: MessageProperties(), body: [])
 }
 
 /// A message that was delivered to a consumer or fetched.
@@ -39,7 +41,7 @@ struct MessageAssembler {
     }
 
     private var purpose: Purpose?
-    private var message = AssembledMessage(exchange: "", routingKey: "", properties: .init(), body: [])
+    private var message = AssembledMessage.empty
     private var hasHeader = false
     private var headerSize = 0
     private var missing: UInt64 = 0
@@ -65,8 +67,6 @@ struct MessageAssembler {
         hasHeader = false
         message.exchange = texts.exchange.text(exchange)
         message.routingKey = texts.routingKey.text(routingKey)
-        message.body = []
-        message.cut = nil
         skim = nil
     }
 
@@ -101,18 +101,22 @@ struct MessageAssembler {
 
     private mutating func finish() -> Content? {
         defer { purpose = nil }
+        // The message moves out, because a copy counts references to all of its parts.
+        var message = AssembledMessage.empty
+        swap(&message, &self.message)
         message.cut = skim?.finish()
         switch purpose {
         case .delivery(let subscription, let number, let redelivered):
-            let delivery = Delivery(
-                subscription: subscription,
-                number: number,
-                redelivered: redelivered,
-                message: message,
-                cost: message.body.count + headerSize
+            let cost = message.body.count + headerSize
+            return .delivery(
+                Delivery(
+                    subscription: subscription,
+                    number: number,
+                    redelivered: redelivered,
+                    message: message,
+                    cost: cost
+                )
             )
-            message.body = []
-            return .delivery(delivery)
         case .returned(let reason): return .returned(reason: reason, message)
         case nil: return nil
         }

@@ -53,7 +53,6 @@ extension MessageProperties {
     init(_ raw: amqp_basic_properties_t, _ texts: inout StringCache) {
         let flags = raw._flags
         func has(_ flag: Int32) -> Bool { flags & amqp_flags_t(flag) != 0 }
-        self.init()
         contentType = has(AMQP_BASIC_CONTENT_TYPE_FLAG) ? texts.contentType.text(raw.content_type) : nil
         contentEncoding = has(AMQP_BASIC_CONTENT_ENCODING_FLAG) ? String(raw.content_encoding) : nil
         headers = has(AMQP_BASIC_HEADERS_FLAG) ? FieldTableDecoder.table(raw.headers) : [:]

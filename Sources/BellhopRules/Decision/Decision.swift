@@ -44,12 +44,14 @@ public struct Decision: Hashable, Sendable {
             return
         }
         let timing = TimingRules(facts, &listener)
-        devices = facts.recipient.devices.map { device in
-            DeviceDecision(
-                device: device,
-                outcome: DeviceRules.outcome(device, facts, &listener) ?? timing.outcome(device, facts, &listener)
-            )
+        // A closure would copy the facts.
+        var devices: [DeviceDecision] = []
+        devices.reserveCapacity(facts.recipient.devices.count)
+        for device in facts.recipient.devices {
+            let outcome = DeviceRules.outcome(device, facts, &listener) ?? timing.outcome(device, facts, &listener)
+            devices.append(DeviceDecision(device: device, outcome: outcome))
         }
+        self.devices = devices
     }
 }
 

@@ -36,7 +36,8 @@ struct HistoryLine {
             event: event,
             contentHash: ContentHash(of: event),
             rendered: rendered,
-            priority: known.priority,
+            type: known,
+            in: catalog,
             expiresAt: nil
         )
         notification = HistoricNotification(InboxRecord(text, for: user), readAt: readAt)

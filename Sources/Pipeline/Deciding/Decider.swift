@@ -30,8 +30,6 @@ struct Decider: Sendable {
     final class Decided: Sendable {
         let record: InboxRecord
         fileprivate let routes: [DeliveryRuling.Route]
-        /// The type by which the rules decided; `nil` if the catalogue no longer contains it, so that nothing is sent.
-        fileprivate let type: CatalogType?
         fileprivate let unread: Int?
         /// Whether a delivery waits for the end of the user's pause.
         let waitsForPause: Bool
@@ -39,13 +37,11 @@ struct Decider: Sendable {
         fileprivate init(
             _ record: InboxRecord,
             _ routes: [DeliveryRuling.Route],
-            _ type: CatalogType?,
             unread: Int?,
-            waitsForPause: Bool = false
+            waitsForPause: Bool
         ) {
             self.record = record
             self.routes = routes
-            self.type = type
             self.unread = unread
             self.waitsForPause = waitsForPause
         }
@@ -62,46 +58,49 @@ struct Decider: Sendable {
     ) -> Decisions {
         var recipients = recipients
         var recent = recent
-        var translations = Translations(catalogs)
+        var translations = Translations()
         var decisions = Decisions()
         decisions.decided.reserveCapacity(entries.count)
         for entry in entries {
-            var record = entry.work
-            var recipient = Recipient()
+            let record = entry.work
             let place = recipients.index(forKey: record.key.recipient)
-            if let place {
-                recipient = recipients.values[place]
-                record.key.recipient = recipients.keys[place]
-            }
-            record.words = translations.words(record.words, for: recipient)
-            let unread = decide(record, at: entry.index, for: recipient, &recent, &decisions)
+            let recipient = place.map { recipients.values[$0] } ?? Recipient()
+            let key = place.map { recipients.keys[$0] } ?? record.key.recipient
+            let words = translations.words(record.words, for: recipient)
+            let draft = Draft(record: record, recipient: key, words: words)
+            let unread = decide(draft, at: entry.index, for: recipient, &recent, &decisions)
             if let place, let unread { recipients.values[place].unread = unread }
         }
         return decisions
     }
 
+    /// A notification before the decision about it.
+    private struct Draft {
+        let record: InboxRecord
+        /// The user as found in the database.
+        let recipient: UserKey
+        /// The text in the user's language.
+        let words: NotificationText
+
+        func recorded(_ deliveries: [NewDelivery]) -> InboxRecord {
+            InboxRecord(record, of: recipient, words: words, deliveries: deliveries)
+        }
+    }
+
     /// Decides about one notification, and returns the user's number of unread notifications afterwards.
     private func decide(
-        _ record: InboxRecord,
+        _ draft: Draft,
         at index: Int,
         for recipient: Recipient,
         _ recent: inout RecentPushes,
         _ decisions: inout Decisions
     ) -> Int? {
-        var record = record
-        var routes: [DeliveryRuling.Route] = []
-        let content = record.words.content
-        guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
-            record.deliveries = [.suppressed(.unknownType)]
-            let decided = Decided(record, routes, nil, unread: nil)
-            decisions.decided.append(Entry(index: index, work: decided))
-            return recipient.unread
-        }
-        let follow = record.follow?.facts(for: record.key.recipient, with: recipient.devices)
-        var facts = facts(content, catalog, type, recipient, follow)
-        facts.history.recent = recent.facts(of: record, catalogs)
+        let (record, words) = (draft.record, draft.words)
+        let type = words.type
+        let follow = record.follow?.facts(for: draft.recipient, with: recipient.devices)
+        let facts = facts(words.content, words.catalog, type, recipient, follow, after: recent.facts(of: record))
         let decision = Decision(facts)
-        recent.note(decision, of: record, catalogs, at: now)
+        recent.note(decision, of: record, at: now)
         if let reason = decision.absence {
             decisions.nowhere.append((record.app, reason))
             return recipient.unread
@@ -109,8 +108,10 @@ struct Decider: Sendable {
         // As in the database, a notification counts only if the type sets the badge and its push was not suppressed.
         let counts = type.setsBadge && decision.push == nil
         let unread = recipient.unread.map { counts ? $0 + 1 : $0 }
+        var deliveries: [NewDelivery] = []
+        var routes: [DeliveryRuling.Route] = []
         func add(_ ruling: DeliveryRuling, to target: String) {
-            record.deliveries.append(NewDelivery(ruling, to: target))
+            deliveries.append(NewDelivery(ruling, to: target))
             if case .send(let route) = ruling { routes.append(route) }
         }
         if let outcome = decision.push { add(ruling(outcome, to: nil, of: record.app), to: NewDelivery.nobody) }
@@ -122,7 +123,7 @@ struct Decider: Sendable {
             add(ruling(device.outcome, to: device.device, of: record.app), to: device.device.subscription)
             if case .wait(let wait) = device.outcome, wait.reason == .paused { waitsForPause = true }
         }
-        let decided = Decided(record, routes, type, unread: unread, waitsForPause: waitsForPause)
+        let decided = Decided(draft.recorded(deliveries), routes, unread: unread, waitsForPause: waitsForPause)
         decisions.decided.append(Entry(index: index, work: decided))
         return unread
     }
@@ -130,8 +131,8 @@ struct Decider: Sendable {
     /// Adds the shipments of a notification that is recorded and therefore claimed.
     func addShipments(of entry: Entry<Decided>, under lease: Lease, to shipments: inout [OutgoingDelivery]) {
         let decided = entry.work
-        let (key, content) = (decided.record.key, decided.record.words.content)
-        guard let type = decided.type else { return }
+        let (key, words) = (decided.record.key, decided.record.words)
+        let (content, type) = (words.content, words.type)
         for route in decided.routes {
             shipments.append(
                 OutgoingDelivery(
@@ -159,9 +160,11 @@ struct Decider: Sendable {
         _ catalog: Catalog,
         _ type: CatalogType,
         _ recipient: Recipient,
-        _ follow: DecisionFacts.Follow?
+        _ follow: DecisionFacts.Follow?,
+        after recent: DecisionFacts.RecentPushes = DecisionFacts.RecentPushes()
     ) -> DecisionFacts {
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
+        facts.history.recent = recent
         facts.expiresAt = content.extras.expiresAt
         facts.isNeverMailed = content.extras.isNeverMailed
         if content.extras.topic != nil { facts.follow = follow ?? .ended }

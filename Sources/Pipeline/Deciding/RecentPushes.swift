@@ -32,7 +32,7 @@ struct RecentPushes: Sendable {
         var latest: (words: NotificationText, policy: Policy?)?
         for entry in entries where asking.contains(entry.work.app) {
             let record = entry.work
-            if latest?.words !== record.words { latest = (record.words, Policy(of: record, catalogs)) }
+            if latest?.words !== record.words { latest = (record.words, Policy(of: record.words)) }
             guard let policy = latest?.policy, let place = people.index(forKey: record.key.recipient)
             else { continue }
             questions.append(
@@ -59,8 +59,8 @@ struct RecentPushes: Sendable {
         pushes.isAsked = pushes.isAsked || others.isAsked
     }
 
-    func facts(of record: InboxRecord, _ catalogs: CatalogSet) -> DecisionFacts.RecentPushes {
-        guard isAsked, let policy = Policy(of: record, catalogs) else { return DecisionFacts.RecentPushes() }
+    func facts(of record: InboxRecord) -> DecisionFacts.RecentPushes {
+        guard isAsked, let policy = Policy(of: record.words) else { return DecisionFacts.RecentPushes() }
         let recipient = record.key.recipient
         return DecisionFacts.RecentPushes(
             latest: policy.burst.flatMap { latest[Key(recipient: recipient, burst: $0.key)] },
@@ -69,8 +69,8 @@ struct RecentPushes: Sendable {
     }
 
     /// Notes the decision about a record.
-    mutating func note(_ decision: Decision, of record: InboxRecord, _ catalogs: CatalogSet, at now: Timestamp) {
-        guard isAsked, let policy = Policy(of: record, catalogs) else { return }
+    mutating func note(_ decision: Decision, of record: InboxRecord, at now: Timestamp) {
+        guard isAsked, let policy = Policy(of: record.words) else { return }
         let outcomes = decision.devices.map(\.outcome)
         let recipient = record.key.recipient
         let waits = outcomes.compactMap { outcome -> Timestamp? in
@@ -84,16 +84,14 @@ struct RecentPushes: Sendable {
         }
     }
 
-    /// The policies of a record's type and app that depend on earlier pushes.
+    /// The policies of a notification's type and app that depend on earlier pushes.
     private struct Policy {
         let burst: (key: String, window: Duration)?
         let cap: PushCap?
 
-        init?(of record: InboxRecord, _ catalogs: CatalogSet) {
-            let content = record.words.content
-            guard let catalog = catalogs[record.app], let type = catalog[content.type],
-                type.burst != nil || catalog.cap != nil
-            else { return nil }
+        init?(of words: NotificationText) {
+            let (content, catalog, type) = (words.content, words.catalog, words.type)
+            guard type.burst != nil || catalog.cap != nil else { return nil }
             burst = type.burst.flatMap { policy in
                 content.extras.collapseKey.map { ($0, .seconds(policy.window.seconds)) }
             }

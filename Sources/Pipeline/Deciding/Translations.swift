@@ -3,7 +3,6 @@ import Store
 
 /// Renders texts in each user's language; the text of one message in one language is rendered once.
 struct Translations {
-    private let catalogs: CatalogSet
     /// The source of ``made``.
     ///
     /// It is compared by identity, because the same id could belong to another app's event or to another event of the
@@ -11,16 +10,13 @@ struct Translations {
     private var source: NotificationText?
     private var made: [LanguageTag: NotificationText] = [:]
 
-    init(_ catalogs: CatalogSet) {
-        self.catalogs = catalogs
-    }
-
     /// Returns the text in the user's language.
     ///
     /// It returns the original text if the user has no language, the app does not have it, or a value for its template
     /// is missing.
     mutating func words(_ words: NotificationText, for reader: Recipient) -> NotificationText {
-        guard let locale = reader.locale, let catalog = catalogs[words.app], locale != catalog.language,
+        let catalog = words.catalog
+        guard let locale = reader.locale, locale != catalog.language,
             let language = catalog.language(of: words.content.type, for: locale), language != catalog.language
         else { return words }
         if source !== words {

@@ -121,7 +121,7 @@ extension ReachedDevice {
     ///
     /// A push ticket is not evidence, because unreached devices get tickets, too.
     fileprivate init?(_ shipment: OutgoingDelivery, _ verdict: Verdict) {
-        guard case .delivered = verdict, let device = shipment.payload.device, !device.wasReached else { return nil }
+        guard case .delivered = verdict, !shipment.wasReached, let device = shipment.payload.device else { return nil }
         self.init(recipient: shipment.key.notification.recipient, device: device)
     }
 }

@@ -22,10 +22,12 @@ enum Payload: Sendable {
         if case .mail(let message) = self { message } else { nil }
     }
 
-    /// The device that receives the push; `nil` for a mail.
-    var device: Device? {
-        if case .push(let message) = self { message.device } else { nil }
+    var push: PushMessage? {
+        if case .push(let message) = self { message } else { nil }
     }
+
+    /// The device that receives the push; `nil` for a mail.
+    var device: Device? { push?.device }
 }
 
 /// A claimed delivery with its content and the position of its broker message.
@@ -161,22 +163,22 @@ final class OutgoingDelivery: Sendable {
         companions.isEmpty ? [ownType] : Set(companions.map(\.type)).union([ownType])
     }
 
-    var platform: DevicePlatform? { payload.device?.platform }
+    var platform: DevicePlatform? { payload.push?.platform }
     /// Whether its device is a reached device; `false` for a mail, whose address proves nothing.
-    var wasReached: Bool { payload.device?.wasReached ?? false }
+    var wasReached: Bool { payload.push?.wasReached ?? false }
 
     /// The outlet that sends it.
     var outlet: OutletKey {
         switch payload {
-        case .push(let message): OutletKey(app: app, provider: message.device.provider)
+        case .push(let message): OutletKey(app: app, provider: message.provider)
         case .mail: .email(of: app)
         }
     }
 
     /// The APNs environment to which it is sent; `nil` for other providers, which have only one.
     var environment: PushEnvironment? {
-        guard let device = payload.device, device.provider == .apns else { return nil }
-        return device.environment ?? .production
+        guard let push = payload.push, push.provider == .apns else { return nil }
+        return push.device.environment ?? .production
     }
 }
 

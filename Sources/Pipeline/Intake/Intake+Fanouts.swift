@@ -21,7 +21,7 @@ extension Intake {
         await withDiscardingTaskGroup { group in
             for entry in pages {
                 let batch = batch.part(claiming: context.newClaim())
-                group.addTask { await expand(entry, batch) }
+                group.addTask { [self] in await expand(entry, batch) }
             }
         }
     }
@@ -233,9 +233,8 @@ extension Intake {
         at index: Int
     ) -> [Entry<InboxRecord>] {
         audience.enumerated().map { position, listener in
-            var record = InboxRecord(words, for: listener.key.user)
-            record.follow = listener.follow
-            record.position = position
+            let user = listener.key.user
+            let record = InboxRecord(words, for: user, follow: listener.follow, position: position)
             return Entry(index: index, work: record)
         }
     }

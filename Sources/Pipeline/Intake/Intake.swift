@@ -11,7 +11,9 @@ import Tracing
 ///
 /// If an obstacle concerns all messages, such as an unavailable database or a broker without confirms, the batch waits
 /// and its messages stay unacknowledged. Only a drain returns them.
-package struct Intake: Sendable {
+///
+/// It is an object because the concurrent steps of each batch capture it.
+package final class Intake: Sendable {
     let catalogs: CatalogSource
     let zones: ZoneLibrary
     let worker: WorkerContext
@@ -115,12 +117,12 @@ package struct Intake: Sendable {
             settler.deadLetter(work.deadLetters, batch)
             async let resumed: Void = resume(work.rest, batch)
             async let opened: Void = hand(over: work.opened, batch)
-            async let told: Void = dispatcher.send(work.badges, lane: batch.lane) { dispositions in
+            async let told: Void = dispatcher.send(work.badges, lane: batch.lane) { [settler] dispositions in
                 await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
                 batch.messages.close(dispositions.map(\.index))
             }
-            async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: work.trace) { dispositions in
-                await settler.settle(dispositions, batch)
+            async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: work.trace) {
+                [settler] dispositions in await settler.settle(dispositions, batch)
             }
             await settler.settle(work.withheld, batch)
             await settler.resumeLater(work.later, closing: work.waiting, batch)
@@ -166,7 +168,7 @@ package struct Intake: Sendable {
             let all = entries[range]
             let counted = all.compactMap { entry in
                 let record = entry.work
-                return decider.showsNumber(record.app, record.words.content.type) ? record.key.recipient : nil
+                return record.words.type.setsBadge ? record.key.recipient : nil
             }
             let readers = all.map { Entry(index: $0.index, work: $0.work.key.recipient) }
             let found = await batch.timed(.lookUp) {

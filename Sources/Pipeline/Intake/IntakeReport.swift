@@ -152,10 +152,10 @@ extension Intake {
             interval: interval,
             hindrance: hindrance,
             holds: { [holds = worker.outlets.holds] in holds.numbers }
-        ) { report in
+        ) { [worker, time = context.time] report in
             report.lanes = lanes
-            (report.troubles, report.takings) = worker.outlets.streaks(at: context.time.timestamp)
-            report.activities = worker.outlets.activities(at: context.time.timestamp)
+            (report.troubles, report.takings) = worker.outlets.streaks(at: time.timestamp)
+            report.activities = worker.outlets.activities(at: time.timestamp)
             report.figures = figures?.current ?? [:]
             let seconds = max(1, Int(interval.components.seconds))
             for (key, count) in worker.outlets.takePulls() { report.pulls[key.text] = count / seconds }

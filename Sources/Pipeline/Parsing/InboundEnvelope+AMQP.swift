@@ -12,13 +12,12 @@ extension InboundEnvelope {
             source: message.exchange == eventsExchange ? .eventsExchange(routingKey: message.routingKey) : .elsewhere
         )
         publishedBytes = message.cut?.bytes
-        let properties = message.properties
-        contentType = properties.contentType
-        messageID = properties.messageID
-        appID = properties.appID
-        type = properties.type
-        timestamp = properties.timestamp
-        headers = properties.headers.entries.map { ($0.name, HeaderValue($0.value)) }
+        contentType = message.contentType
+        messageID = message.messageID
+        appID = message.appID
+        type = message.type
+        timestamp = message.publishedAt
+        headers = message.headers.entries.map { ($0.name, HeaderValue($0.value)) }
     }
 }
 

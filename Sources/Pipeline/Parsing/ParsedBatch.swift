@@ -60,7 +60,7 @@ struct ParsedBatch {
             if message.redelivered { replacements.insert(index) }
             var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
             var arrival = arrival
-            if message.queue == replayQueue, let replay = ReplayHeaders(marks: message.properties.headers) {
+            if message.queue == replayQueue, let replay = ReplayHeaders(marks: message.headers) {
                 replays[index] = replay
                 guard !names.carriesWork(exchange: replay.exchange, routingKey: replay.routingKey) else {
                     addInternal(message)
@@ -114,8 +114,7 @@ struct ParsedBatch {
         let words = rendered.words(ContentHash(of: event))
         let start = records.count
         for user in users {
-            var record = InboxRecord(words, for: user)
-            record.position = records.count
+            let record = InboxRecord(words, for: user, position: records.count)
             records.append(Entry(index: messages.count, work: record))
         }
         return .event(records: start..<records.count)

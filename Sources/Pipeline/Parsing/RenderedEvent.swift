@@ -4,6 +4,7 @@ import Store
 /// An event with the texts of its app's catalogue.
 struct RenderedEvent: Sendable {
     let event: Event
+    private let catalog: Catalog
     private let type: CatalogType
     private let rendered: RenderedContent
     private let expiresAt: Timestamp?
@@ -31,6 +32,7 @@ struct RenderedEvent: Sendable {
         return catalog.render(event, language: nil).map { rendered in
             RenderedEvent(
                 event: event,
+                catalog: catalog,
                 type: type,
                 rendered: rendered,
                 expiresAt: type.expiry(of: event, arrival: arrival)
@@ -54,7 +56,8 @@ struct RenderedEvent: Sendable {
             event: event,
             contentHash: hash,
             rendered: rendered,
-            priority: type.priority,
+            type: type,
+            in: catalog,
             expiresAt: expiresAt
         )
     }

@@ -207,11 +207,8 @@ package struct ReplayDryRun: Sendable {
         case .recipientErased: return ReplayPrediction(.gone)
         case .recorded: break
         }
-        let content = record.words.content
-        guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
-            return ReplayPrediction(.wouldRecord)
-        }
-        let decision = Decision(known.decider.facts(content, catalog, type, known.person, nil))
+        let (words, type) = (record.words, record.words.type)
+        let decision = Decision(known.decider.facts(words.content, words.catalog, type, known.person, nil))
         let rulings = decision.devices.map { ruling in
             known.gates.prediction(ruling.outcome, to: ruling.device, record.app, type.type)
         }

@@ -143,9 +143,7 @@ struct Settler: Sendable {
     private func followUp(_ settled: [Disposition], _ batch: Batch) async {
         guard !settled.isEmpty else { return }
         outlets.note(settled.compactMap(\.settlement.backlog))
-        context.metrics.deliveries.count(
-            settled.lazy.map { ($0.settlement.key.notification.recipient.app, $0.settlement.state, $0.tier) }
-        )
+        context.metrics.deliveries.count(settled)
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))
         let paused = settled.lazy.map(\.settlement).filter { $0.wait?.reason == .paused }

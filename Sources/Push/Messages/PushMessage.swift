@@ -210,6 +210,13 @@ extension PushMessage {
         set { content.device = newValue }
     }
 
+    /// The provider of the device.
+    package var provider: PushProvider { shared.content.device.provider }
+    /// The platform of the device.
+    package var platform: DevicePlatform { shared.content.device.platform }
+    /// Whether the device is a reached device.
+    package var wasReached: Bool { shared.content.device.wasReached }
+
     /// The urgency on the device: the catalogue's value, or else the priority.
     package var urgency: Priority { presentation.urgency ?? priority }
 

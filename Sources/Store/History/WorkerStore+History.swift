@@ -48,9 +48,7 @@ extension WorkerStore {
             )
             let known = sorted.compactMap { notification in
                 numbers[notification.record.key.recipient].map { number in
-                    var record = notification.record
-                    record.key.recipient.number = number
-                    return HistoricNotification(record, readAt: notification.readAt)
+                    HistoricNotification(notification.record.numbered(number), readAt: notification.readAt)
                 }
             }
             let columns = InboxColumns(of: known.map(\.record), sharing: false)

@@ -5,6 +5,9 @@ package import BellhopRules
 /// It is created once, and the records of all its users share it.
 package final class NotificationText: Sendable {
     package let app: AppID
+    /// The catalogue by which it was rendered.
+    package let catalog: Catalog
+    package let type: CatalogType
     package let content: NotificationContent
     let contentHash: ContentHash
     /// JSON text.
@@ -29,11 +32,14 @@ package final class NotificationText: Sendable {
         event: Event,
         contentHash: ContentHash,
         rendered: RenderedContent,
-        priority: Priority,
+        type: CatalogType,
+        in catalog: Catalog,
         expiresAt: Timestamp?
     ) {
         app = event.app
-        content = NotificationContent(event: event, rendered: rendered, priority: priority, expiresAt: expiresAt)
+        self.catalog = catalog
+        self.type = type
+        content = NotificationContent(event: event, rendered: rendered, priority: type.priority, expiresAt: expiresAt)
         self.event = event
         reroutedFrom = rendered.reroutedFrom
         self.contentHash = contentHash
@@ -54,30 +60,62 @@ extension NotificationText {
             event: event,
             contentHash: contentHash,
             rendered: rendered,
-            priority: content.priority,
+            type: type,
+            in: catalog,
             expiresAt: content.extras.expiresAt
         )
     }
 }
 
 /// A notification that is about to be written, for one user and one event.
-package struct InboxRecord: Sendable {
-    package var key: NotificationKey
-    package var words: NotificationText
+///
+/// It is an object because it passes from step to step, and each copy would count references to all of its parts.
+package final class InboxRecord: Sendable {
+    package let key: NotificationKey
+    package let words: NotificationText
     /// The initial deliveries of the notification.
-    package var deliveries: [NewDelivery]
+    package let deliveries: [NewDelivery]
     /// The user's follow of the event's topic; `nil` if the event was for named users or for everyone.
-    package var follow: StoredFollow?
+    package let follow: StoredFollow?
     /// The position in the batch: the inbox keeps the order of arrival.
-    package var position = 0
+    package let position: Int
 
-    package init(_ words: NotificationText, for user: UserID, deliveries: [NewDelivery] = []) {
+    package init(
+        _ words: NotificationText,
+        for user: UserID,
+        follow: StoredFollow? = nil,
+        position: Int = 0,
+        deliveries: [NewDelivery] = []
+    ) {
         self.words = words
         self.deliveries = deliveries
+        self.follow = follow
+        self.position = position
         key = NotificationKey(
             recipient: UserKey(app: words.app, user: user),
             notification: NotificationID(app: words.app, event: words.content.event, user: user)
         )
+    }
+
+    /// Creates a record from another one of the same notification.
+    package init(
+        _ record: InboxRecord,
+        of recipient: UserKey,
+        words: NotificationText? = nil,
+        deliveries: [NewDelivery]? = nil
+    ) {
+        key = NotificationKey(recipient: recipient, notification: record.key.notification)
+        self.words = words ?? record.words
+        self.deliveries = deliveries ?? record.deliveries
+        follow = record.follow
+        position = record.position
+    }
+
+    /// Returns the same record under the user's number.
+    func numbered(_ number: PersonNumber?) -> InboxRecord {
+        var recipient = key.recipient
+        recipient.number = number
+        return InboxRecord(self, of: recipient)
     }
 
     package var app: AppID { words.app }

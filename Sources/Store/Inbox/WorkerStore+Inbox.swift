@@ -241,8 +241,6 @@ extension InboxRecord {
     )
 
     fileprivate func numbered(by numbers: [UserKey: PersonNumber]) -> InboxRecord {
-        var record = self
-        record.key.recipient.number = numbers[key.recipient]
-        return record
+        numbered(numbers[key.recipient])
     }
 }

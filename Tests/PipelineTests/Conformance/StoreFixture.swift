@@ -140,14 +140,15 @@ struct StoreFixture: Sendable {
     ) throws -> [InboxRecord] {
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         let event = try event(id, title: title, #""to":{"users":[\#(names)]},\#(members)"#)
-        guard let rendered = try catalogs[event.app]?.render(event, language: nil).get() else {
+        guard let catalog = catalogs[event.app], let type = catalog[event.type] else {
             throw ServerFixtureError("no catalogue")
         }
         let words = NotificationText(
             event: event,
             contentHash: ContentHash(of: event),
-            rendered: rendered,
-            priority: .low,
+            rendered: try catalog.render(event, language: nil).get(),
+            type: type,
+            in: catalog,
             expiresAt: event.expiresAt
         )
         return try users.map { name in

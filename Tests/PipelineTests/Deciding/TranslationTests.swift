@@ -30,7 +30,7 @@ struct TranslationTests {
 
     @Test("events with the same id share no texts, and the texts of one message are made once")
     func sameID() throws {
-        var translations = Translations(catalogs)
+        var translations = Translations()
         let (ada, bob) = (try words(at: "Ada"), try words(at: "Bob"))
         let first = translations.words(ada, for: reader)
         #expect(first.content.title == "Salg hos Ada")
@@ -41,7 +41,7 @@ struct TranslationTests {
 
     @Test("a user with the app's default language does not restore another event's texts")
     func inBetween() throws {
-        var translations = Translations(catalogs)
+        var translations = Translations()
         let (ada, bob) = (try words(at: "Ada"), try words(at: "Bob"))
         _ = translations.words(ada, for: reader)
         let own = translations.words(bob, for: Recipient())

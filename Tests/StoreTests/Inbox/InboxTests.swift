@@ -106,13 +106,14 @@ extension ServerFixture {
             {"id":"\(id)","app":"drop","eventType":"system","to":{"users":[\(names)]},"title":"\(title)","body":""\(time)}
             """
         guard case .event(let event) = try submission(json), case .users(let users) = event.audience,
-            let content = try catalogs[event.app]?.render(event, language: nil).get()
+            let catalog = catalogs[event.app], let type = catalog[event.type]
         else { throw ServerFixtureError("the event is no event") }
         let words = NotificationText(
             event: event,
             contentHash: ContentHash(of: event),
-            rendered: content,
-            priority: .low,
+            rendered: try catalog.render(event, language: nil).get(),
+            type: type,
+            in: catalog,
             expiresAt: event.expiresAt
         )
         return users.map { InboxRecord(words, for: $0) }

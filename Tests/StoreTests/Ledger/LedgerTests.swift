@@ -207,15 +207,15 @@ extension Claim {
 extension InboxRecord {
     fileprivate var user: UserID { key.recipient.user }
     var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_0000000000000001") }
+
+    func with(_ deliveries: [NewDelivery]) -> InboxRecord {
+        InboxRecord(self, of: key.recipient, deliveries: deliveries)
+    }
 }
 
 extension ServerFixture {
     /// Returns records that go out to one device each.
     func sending(id: String, users: [String]) throws -> [InboxRecord] {
-        try records(id: id, users: users, title: "Hei").map { record in
-            var record = record
-            record.deliveries = [.sending(to: "sub_0000000000000001")]
-            return record
-        }
+        try records(id: id, users: users, title: "Hei").map { $0.with([.sending(to: "sub_0000000000000001")]) }
     }
 }

@@ -18,11 +18,7 @@ struct OpenReceiptTests {
         -> [DeliveryKey]
     {
         let claim = Claim.fresh
-        let records = try servers.records(id: "e1", users: users, title: "Hei").map { record in
-            var record = record
-            record.deliveries = [.sending(to: "sub_0000000000000001")]
-            return record
-        }
+        let records = try servers.sending(id: "e1", users: users)
         _ = try await WorkerStore(pool: servers.pool).record(records, as: claim)
         let keys = records.map { DeliveryKey(notification: $0.key, channel: .push, target: "sub_0000000000000001") }
         let settlements = keys.map { key in

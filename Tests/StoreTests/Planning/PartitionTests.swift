@@ -42,11 +42,7 @@ struct PartitionTests {
         let inbox = WorkerStore(pool: pool)
         let ledger = WorkerStore(pool: pool, lease: .zero)
         let claim = Claim.fresh
-        let records = try servers.records(id: "e1", users: (1...30).map { "u\($0)" }, title: "Hei").map { record in
-            var record = record
-            record.deliveries = [.sending(to: "sub_0000000000000001")]
-            return record
-        }
+        let records = try servers.sending(id: "e1", users: (1...30).map { "u\($0)" })
         _ = try await inbox.record(records, as: claim)
         _ = try await inbox.record(records, as: .fresh)
         let keys = records.map(\.key)

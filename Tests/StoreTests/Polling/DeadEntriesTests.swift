@@ -170,9 +170,9 @@ struct DeadEntriesTests {
     @Test("a delivery that came due while its batch was held is due when it is written")
     func heldBatch() async throws {
         try await ServerFixture.withSchema { servers in
-            var records = try servers.records(id: "e1", users: ["u1"], title: "Hei")
             let past = DeadLetterSamples.ago(3_600)
-            records[0].deliveries = [.deferred(to: "sub_0000000000000007", Wait(.digest, until: past))]
+            let deferred = NewDelivery.deferred(to: "sub_0000000000000007", Wait(.digest, until: past))
+            let records = try servers.records(id: "e1", users: ["u1"], title: "Hei").map { $0.with([deferred]) }
             _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
             let found = try await DueDeliveryStore(pool: servers.pool, strandedAfter: .seconds(300))
                 .take(.low, atMost: 10, within: .seconds(60))

@@ -35,9 +35,7 @@ struct NumberHistoryTests {
     @Test("a notification whose user was looked up before a failover is recorded for that user")
     func recorded() async throws {
         try await Self.afterFailover { anna, servers in
-            var records = try servers.records(id: "e1", users: ["anna"], title: "Hei")
-            records[0].key.recipient = anna
-            records[0].deliveries = [.sending(to: "sub_0000000000000001")]
+            let records = try servers.sending(id: "e1", users: ["anna"]).map { InboxRecord($0, of: anna) }
             let claim = Claim.fresh
             let outcomes = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             #expect(outcomes == [.recorded])
@@ -58,8 +56,8 @@ struct NumberHistoryTests {
             let bert = try await servers.person("bert")
             for index in records.indices {
                 switch records[index].key.recipient.user.text {
-                case "anna": records[index].key.recipient = anna
-                case "bert": records[index].key.recipient = bert
+                case "anna": records[index] = InboxRecord(records[index], of: anna)
+                case "bert": records[index] = InboxRecord(records[index], of: bert)
                 default: break
                 }
             }
@@ -73,8 +71,7 @@ struct NumberHistoryTests {
     @Test("unread counts and recent pushes of another user are not used for a user from before the failover")
     func lookedUp() async throws {
         try await Self.afterFailover { anna, servers in
-            var records = try servers.records(id: "e1", users: ["bert"], title: "Hei")
-            records[0].deliveries = [.sending(to: "sub_0000000000000001")]
+            let records = try servers.sending(id: "e1", users: ["bert"])
             _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
             _ = try await servers.owner.run("UPDATE inbox SET urgency = 2")
             let bert = try await servers.person("bert")

@@ -112,8 +112,8 @@ struct UserNumbersTests {
             let nobody = try await Self.person(servers).key
             #expect(nobody.number == nil)
             func record(_ id: String, _ sentAt: String) async throws -> [RecordOutcome] {
-                var records = try servers.records(id: id, users: ["u1"], title: "Hei", sentAt: sentAt)
-                records[0].key.recipient.number = former.number
+                let records = try servers.records(id: id, users: ["u1"], title: "Hei", sentAt: sentAt)
+                    .map { InboxRecord($0, of: former) }
                 return try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
             }
             let gone = try await record("e1", "2026-01-15T00:00:00Z")
@@ -136,8 +136,7 @@ struct UserNumbersTests {
     @Test("a delivery is settled under its user's current number")
     func settledAnew() async throws {
         try await ServerFixture.withSchema { servers in
-            var records = try servers.records(id: "e1", users: ["u1"], title: "Hei")
-            records[0].deliveries = [.sending(to: "sub_0000000000000001")]
+            let records = try servers.sending(id: "e1", users: ["u1"])
             let claim = Claim.fresh
             _ = try await WorkerStore(pool: servers.pool).record(records, as: claim)
             var key = DeliveryKey(records[0].key, target: 1)
@@ -195,8 +194,8 @@ struct UserNumbersTests {
     func unsent() async throws {
         try await ServerFixture.withSchema { servers in
             var records = try servers.records(id: "e1", users: ["u1", "u2"], title: "Hei")
-            records[0].deliveries = [.suppressed(.noDevice)]
-            records[1].deliveries = [.suppressed(.quietHours, target: "sub_0000000000000001")]
+            records[0] = records[0].with([.suppressed(.noDevice)])
+            records[1] = records[1].with([.suppressed(.quietHours, target: "sub_0000000000000001")])
             _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
             let lines = try await servers.column(
                 "SELECT concat_ws('|', user_id, channel, target, state, reason) FROM deliveries ORDER BY user_id"

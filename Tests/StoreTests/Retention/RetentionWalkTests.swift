@@ -115,11 +115,7 @@ extension ServerFixture {
     /// Records a notification of each event for the user u1, with one delivery in that state.
     func record(events: [String], state: String) async throws {
         let records = try events.flatMap { event in
-            try self.records(id: event, users: ["u1"], title: "Hei").map { record in
-                var record = record
-                record.deliveries = [.sending(to: "sub_0000000000000001")]
-                return record
-            }
+            try sending(id: event, users: ["u1"])
         }
         _ = try await WorkerStore(pool: pool).record(records, as: .fresh)
         let ids = records.map(\.key.notification.text)

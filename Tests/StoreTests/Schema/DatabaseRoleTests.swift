@@ -66,8 +66,7 @@ struct DatabaseRoleTests {
     @Test("a signed-in user finds neither the ledger nor other users' rows, whatever the names and search path")
     func qualifiedNames() async throws {
         try await ServerFixture.withSchema { servers in
-            var records = try servers.records(id: "e1", users: ["u1", "u2"], title: "Hei")
-            for place in records.indices { records[place].deliveries = [.sending(to: "sub_0000000000000001")] }
+            let records = try servers.sending(id: "e1", users: ["u1", "u2"])
             _ = try await WorkerStore(pool: servers.pool).record(records, as: .fresh)
             let api = try ServerFixture.makePool(setUp: ["SET ROLE bellhop_api", "SET search_path TO pg_catalog"])
             let schema = servers.namespace

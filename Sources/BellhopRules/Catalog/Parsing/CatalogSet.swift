@@ -31,8 +31,8 @@ public struct CatalogSet: Sendable {
     /// Returns the catalogue of an app; `nil` if there is none.
     public subscript(app: AppID) -> Catalog? {
         // Comparing a few names takes less time than hashing one.
-        guard catalogs.count > Self.few else { return catalogs.first { $0.app == app } }
-        return positions[app].map { catalogs[$0] }
+        let place = catalogs.count > Self.few ? positions[app] : catalogs.indices.first { catalogs[$0].app == app }
+        return place.map { catalogs[$0] }
     }
 
     /// The number of catalogues up to which a linear search is faster.
