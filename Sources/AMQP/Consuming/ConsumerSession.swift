@@ -130,7 +130,7 @@ struct ConsumerSession {
         guard case .delivery(let delivery) = content else { return }
         let queue = subscriptions.queue(delivery.subscription)
         arrived.append(IncomingMessage(delivery, queue: queue, epoch: acks.epoch))
-        arrivedBytes += delivery.cost
+        arrivedBytes += delivery.message.cost
     }
 
     private mutating func take(_ method: amqp_method_t, channel: UInt16) throws(AMQPError) {

@@ -9,31 +9,13 @@ package struct IncomingMessage: Sendable {
     package let tag: DeliveryTag
     /// Whether the broker has delivered it before, so that it may have been processed already.
     package let redelivered: Bool
-    private let content: Content
-
-    private final class Content: Sendable {
-        let exchange: String
-        let routingKey: String
-        let properties: MessageProperties
-        let body: [UInt8]
-        let cut: BodyTruncation?
-        let cost: Int
-
-        init(_ message: AssembledMessage, cost: Int) {
-            exchange = message.exchange
-            routingKey = message.routingKey
-            properties = message.properties
-            body = message.body
-            cut = message.cut
-            self.cost = cost
-        }
-    }
+    private let content: AssembledMessage
 
     init(_ delivery: Delivery, queue: String, epoch: UInt64) {
         self.queue = queue
         tag = DeliveryTag(epoch: epoch, number: delivery.number)
         redelivered = delivery.redelivered
-        content = Content(delivery.message, cost: delivery.cost)
+        content = delivery.message
     }
 
     private init(handingOutAgain message: IncomingMessage) {
@@ -50,7 +32,7 @@ package struct IncomingMessage: Sendable {
         queue = message.queue
         tag = message.tag
         redelivered = message.redelivered
-        content = Content(other, cost: other.body.count)
+        content = other
     }
 
     /// Returns a part of this message as a separate message: the same delivery with another body.

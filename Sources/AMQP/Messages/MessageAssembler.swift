@@ -2,15 +2,33 @@ import CRabbitMQ
 package import Cryptography
 
 /// A message with its header and its whole body.
-struct AssembledMessage {
-    var exchange: String
-    var routingKey: String
-    var properties: MessageProperties
-    var body: [UInt8]
+///
+/// It is an object because all copies of a received message share it.
+final class AssembledMessage: Sendable {
+    let exchange: String
+    let routingKey: String
+    let properties: MessageProperties
+    let body: [UInt8]
     /// The original size and digest, if only the beginning of the body was kept.
-    var cut: BodyTruncation?
+    let cut: BodyTruncation?
+    /// Its approximate size in memory: the bytes of its header and body.
+    let cost: Int
 
-    static let empty = AssembledMessage(exchange: "", routingKey: "", properties: MessageProperties(), body: [])
+    init(
+        exchange: String,
+        routingKey: String,
+        properties: MessageProperties,
+        body: [UInt8],
+        cut: BodyTruncation? = nil,
+        headerSize: Int = 0
+    ) {
+        self.exchange = exchange
+        self.routingKey = routingKey
+        self.properties = properties
+        self.body = body
+        self.cut = cut
+        cost = body.count + headerSize
+    }
 }
 
 /// A message that was delivered to a consumer or fetched.
@@ -20,8 +38,6 @@ struct Delivery {
     var number: UInt64
     var redelivered: Bool
     var message: AssembledMessage
-    /// Its approximate size in memory: the bytes of its header and body.
-    var cost: Int
 }
 
 /// Assembles the frames of one content: a method that announces it, a header and any number of body frames.
@@ -41,7 +57,10 @@ struct MessageAssembler {
     }
 
     private var purpose: Purpose?
-    private var message = AssembledMessage.empty
+    private var exchange = ""
+    private var routingKey = ""
+    private var properties = MessageProperties()
+    private var body: [UInt8] = []
     private var hasHeader = false
     private var headerSize = 0
     private var missing: UInt64 = 0
@@ -65,28 +84,29 @@ struct MessageAssembler {
     mutating func begin(_ purpose: Purpose, exchange: amqp_bytes_t, routingKey: amqp_bytes_t) {
         self.purpose = purpose
         hasHeader = false
-        message.exchange = texts.exchange.text(exchange)
-        message.routingKey = texts.routingKey.text(routingKey)
+        self.exchange = texts.exchange.text(exchange)
+        self.routingKey = texts.routingKey.text(routingKey)
+        body = []
         skim = nil
     }
 
     /// Processes a header frame; the content is complete if it has no body.
     mutating func header(_ frame: amqp_frame_t) throws(AMQPError) -> Content? {
-        let properties = frame.payload.properties
-        guard purpose != nil, !hasHeader, Int32(properties.class_id) == AMQP_BASIC_CLASS,
-            let decoded = properties.decoded
+        let header = frame.payload.properties
+        guard purpose != nil, !hasHeader, Int32(header.class_id) == AMQP_BASIC_CLASS,
+            let decoded = header.decoded
         else { throw Self.outOfPlace("a header frame") }
-        message.properties = MessageProperties(
+        properties = MessageProperties(
             decoded.assumingMemoryBound(to: amqp_basic_properties_t.self).pointee,
             &texts
         )
         hasHeader = true
-        headerSize = properties.raw.len
-        missing = properties.body_size
+        headerSize = header.raw.len
+        missing = header.body_size
         guard missing > 0 else { return finish() }
         if missing > UInt64(clamping: whole) { skim = OversizedBodyReader(keeping: min(BodyLimits.kept, whole)) }
         // The size is only the sender's claim: memory beyond this is allocated as the bytes arrive.
-        message.body.reserveCapacity(Int(min(missing, 1 << 20)))
+        body.reserveCapacity(Int(min(missing, 1 << 20)))
         return nil
     }
 
@@ -94,31 +114,29 @@ struct MessageAssembler {
     mutating func body(_ fragment: amqp_bytes_t) throws(AMQPError) -> Content? {
         guard purpose != nil, hasHeader, UInt64(fragment.len) <= missing else { throw Self.outOfPlace("a body frame") }
         let bytes = UnsafeRawBufferPointer(start: fragment.bytes, count: fragment.len)
-        if skim == nil { message.body.append(contentsOf: bytes) } else { skim?.take(bytes, into: &message.body) }
+        if skim == nil { body.append(contentsOf: bytes) } else { skim?.take(bytes, into: &body) }
         missing -= UInt64(fragment.len)
         return missing == 0 ? finish() : nil
     }
 
     private mutating func finish() -> Content? {
-        defer { purpose = nil }
-        // The message moves out, because a copy counts references to all of its parts.
-        var message = AssembledMessage.empty
-        swap(&message, &self.message)
-        message.cut = skim?.finish()
+        guard let purpose else { return nil }
+        self.purpose = nil
+        let message = AssembledMessage(
+            exchange: exchange,
+            routingKey: routingKey,
+            properties: properties,
+            body: body,
+            cut: skim?.finish(),
+            headerSize: headerSize
+        )
+        body = []
         switch purpose {
         case .delivery(let subscription, let number, let redelivered):
-            let cost = message.body.count + headerSize
             return .delivery(
-                Delivery(
-                    subscription: subscription,
-                    number: number,
-                    redelivered: redelivered,
-                    message: message,
-                    cost: cost
-                )
+                Delivery(subscription: subscription, number: number, redelivered: redelivered, message: message)
             )
         case .returned(let reason): return .returned(reason: reason, message)
-        case nil: return nil
         }
     }
 

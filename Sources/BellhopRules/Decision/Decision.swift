@@ -16,7 +16,7 @@ public struct Decision: Hashable, Sendable {
     public var isRecorded: Bool { absence == nil }
 
     /// Evaluates the rules.
-    public init(_ facts: DecisionFacts) {
+    public init(_ facts: borrowing DecisionFacts) {
         var nobody = NoTracing()
         self.init(facts, telling: &nobody)
     }
@@ -28,7 +28,7 @@ public struct Decision: Hashable, Sendable {
         return (decision, steps.all)
     }
 
-    init(_ facts: DecisionFacts, telling listener: inout some RuleTracer) {
+    init(_ facts: borrowing DecisionFacts, telling listener: inout some RuleTracer) {
         let general = UserRules.outcome(facts, &listener)
         absence = UserRules.absence(facts, after: general)
         if let general {

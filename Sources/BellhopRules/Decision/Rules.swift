@@ -183,7 +183,7 @@ struct TimingRules {
     /// The end of the current burst.
     private let burstUntil: Timestamp?
 
-    init(_ facts: DecisionFacts, _ listener: inout some RuleTracer) {
+    init(_ facts: borrowing DecisionFacts, _ listener: inout some RuleTracer) {
         digest = Self.nextDigest(facts)
         pausedUntil = digest == nil ? Self.pause(facts) : nil
         quietUntil = digest == nil ? Self.quiet(facts) : nil

@@ -221,13 +221,11 @@ struct DeliveryMetrics: Sendable {
     }
 
     /// Counts settlements, each with the tier in which its resume waits, if any.
-    func count(_ dispositions: [Disposition]) {
+    func count(_ settlements: some Sequence<(app: AppID, state: DeliveryState, tier: RetryTier?)>) {
         var tally = RunLengthCounter<Word>()
-        // A loop over the elements would copy each of them.
-        for place in dispositions.indices {
-            let app = dispositions[place].settlement.key.notification.recipient.app
-            tally.add(Word(app: app, word: dispositions[place].settlement.state.rawValue))
-            if let tier = dispositions[place].tier { retries.with(tier.name).increment() }
+        for (app, state, tier) in settlements {
+            tally.add(Word(app: app, word: state.rawValue))
+            if let tier { retries.with(tier.name).increment() }
         }
         for (key, count) in tally.counted() { settled.with(key.app.text, key.word).increment(by: count) }
     }

@@ -23,14 +23,18 @@ struct UnreadLookUp: Sendable {
     ) async {
         if let counted, counted.isEmpty { return }
         // The check for such a device is faster than the check for membership in the set.
-        let shown = people.filter { key, person in
-            guard person.pushEnabled, !person.devices.isEmpty, let catalog = catalogs[key.app] else { return false }
-            return person.devices.contains { device in
-                catalog.badgePlatforms.contains(device.platform) && platforms.contains(device.platform)
+        let readers = people.indices.filter { place in
+            let (key, devices) = (people.keys[place], people.values[place].devices)
+            guard !devices.isEmpty, people.values[place].pushEnabled, let catalog = catalogs[key.app] else {
+                return false
+            }
+            return devices.indices.contains { index in
+                let platform = devices[index].platform
+                return catalog.badgePlatforms.contains(platform) && platforms.contains(platform)
             } && counted?.contains(key) != false
-        }
-        guard !shown.isEmpty else { return }
-        let (readers, types) = (Array(shown.keys), typesWithoutNumber(of: shown.keys))
+        }.map { people.keys[$0] }
+        guard !readers.isEmpty else { return }
+        let types = typesWithoutNumber(of: readers)
         let context = batch.persistence.context
         var (open, uncounted, end) = ([readers], 0, ContinuousClock.Instant?.none)
         while !open.isEmpty {

@@ -143,11 +143,17 @@ struct Settler: Sendable {
     private func followUp(_ settled: [Disposition], _ batch: Batch) async {
         guard !settled.isEmpty else { return }
         outlets.note(settled.compactMap(\.settlement.backlog))
-        context.metrics.deliveries.count(settled)
+        // A loop over the elements would copy each of them.
+        context.metrics.deliveries.count(
+            settled.indices.lazy.map { place in
+                let app = settled[place].settlement.key.notification.recipient.app
+                return (app, settled[place].settlement.state, settled[place].tier)
+            }
+        )
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))
-        let paused = settled.lazy.map(\.settlement).filter { $0.wait?.reason == .paused }
-        await batch.releasePaused(of: Set(paused.map(\.key.notification.recipient)), in: store)
+        let paused = settled.indices.filter { settled[$0].settlement.wait?.reason == .paused }
+        await batch.releasePaused(of: Set(paused.map { settled[$0].settlement.key.notification.recipient }), in: store)
         let unnamed = await bringBack(Self.resumes(of: settled), batch)
         if !unnamed.isEmpty {
             let open = settled.filter { unnamed.contains($0.settlement.key.notification) }
@@ -183,20 +189,22 @@ struct Settler: Sendable {
             // The server does not report which of them another batch has claimed.
             return settled.indices.map { $0 < settled.count - count }
         }
-        var (done, stuck): ([Disposition], [(Disposition, why: String)]) = ([], [])
-        done.reserveCapacity(settled.count)
+        var (undone, stuck): ([Int], [(Disposition, why: String)]) = ([], [])
         var missing = 0
-        for (disposition, result) in zip(settled, written) {
+        for (place, result) in written.enumerated() {
             switch result {
             case .written(let isMissing):
-                done.append(disposition)
                 missing += isMissing ? 1 : 0
-            case .stuck(let why): stuck.append((disposition, why))
-            case .refused(let why): batch.messages.giveUp([disposition.index], because: why)
-            case .abandoned: batch.messages.giveUp([disposition.index])
+                continue
+            case .stuck(let why): stuck.append((settled[place], why))
+            case .refused(let why): batch.messages.giveUp([settled[place].index], because: why)
+            case .abandoned: batch.messages.giveUp([settled[place].index])
             }
+            undone.append(place)
         }
         if missing > 0 { context.metrics.deliveries.lostClaims.increment(by: missing) }
+        var done = settled
+        for place in undone.reversed() { done.remove(at: place) }
         return (done, stuck)
     }
 

@@ -45,21 +45,6 @@ extension DeliveryKey {
         ]
     }
 
-    /// Returns the numbers of user, notification and target: the primary key of the ledger.
-    ///
-    /// The users' numbers must come from the history of the querying session.
-    static func ledgerParameters(_ keys: some Collection<DeliveryKey>) -> [Parameter] {
-        var people = ArrayParameter(.bigint, expecting: keys.count)
-        var notifications = ArrayParameter(.bigint, expecting: keys.count)
-        var targets = ArrayParameter(.bigint, expecting: keys.count)
-        for key in keys {
-            people.append(key.notification.recipient.number?.value)
-            notifications.append(key.notification.notification.number)
-            targets.append(TargetNumber.number(of: key.target))
-        }
-        return [.column(people), .column(notifications), .column(targets)]
-    }
-
     /// Creates a key from a target's number.
     init(_ notification: NotificationKey, target number: Int64) {
         self.init(

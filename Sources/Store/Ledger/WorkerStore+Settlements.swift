@@ -9,7 +9,7 @@ extension WorkerStore {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
             let history = connection.history
-            let areKnown = settlements.allSatisfy { $0.isNumbered(in: history) }
+            let areKnown = settlements.indices.allSatisfy { settlements[$0].isNumbered(in: history) }
             let known = areKnown ? settlements : settlements.filter { $0.isNumbered(in: history) }
             let count = known.isEmpty ? 0 : try Self.settle(known, claim, on: connection)
             guard count < settlements.count else { return count }
@@ -30,12 +30,12 @@ extension WorkerStore {
         _ claim: Claim,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Int {
-        let arePlain = settlements.allSatisfy(\.isPlainDelivery)
+        let arePlain = settlements.indices.allSatisfy { settlements[$0].isPlainDelivery }
         let delivered = arePlain ? settlements : settlements.filter(\.isPlainDelivery)
         let others = arePlain ? [] : settlements.filter { !$0.isPlainDelivery }
         var statements: [(statement: Statement, parameters: [Parameter])] = []
         if !delivered.isEmpty {
-            let ids: Parameter = .textArray(delivered.map(\.providerMessageID))
+            let ids: Parameter = .textArray(delivered.indices.map { delivered[$0].providerMessageID })
             statements.append((Self.deliver, keys(delivered, claim) + [ids]))
         }
         if !others.isEmpty {
@@ -53,8 +53,20 @@ extension WorkerStore {
         return try connection.pipeline(statements).reduce(0) { $0 + $1.affectedCount }
     }
 
+    /// Returns the numbers of users, notifications and targets, the primary key of the ledger, and the claim.
+    ///
+    /// The users' numbers must come from the history of the querying session.
     private static func keys(_ settlements: [Settlement], _ claim: Claim) -> [Parameter] {
-        DeliveryKey.ledgerParameters(settlements.lazy.map(\.key)) + [.integer(claim.number)]
+        var people = ArrayParameter(.bigint, expecting: settlements.count)
+        var notifications = ArrayParameter(.bigint, expecting: settlements.count)
+        var targets = ArrayParameter(.bigint, expecting: settlements.count)
+        // A loop over the elements would copy each of them.
+        for place in settlements.indices {
+            people.append(settlements[place].key.notification.recipient.number?.value)
+            notifications.append(settlements[place].key.notification.notification.number)
+            targets.append(TargetNumber.number(of: settlements[place].key.target))
+        }
+        return [.column(people), .column(notifications), .column(targets), .integer(claim.number)]
     }
 
     /// Settles only deliveries with this claim.

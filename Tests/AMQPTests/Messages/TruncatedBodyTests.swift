@@ -53,8 +53,7 @@ struct TruncatedBodyTests {
                     subscription: 0,
                     number: UInt64(number),
                     redelivered: false,
-                    message: message,
-                    cost: size
+                    message: message
                 )
                 return IncomingMessage(delivery, queue: "q", epoch: 1)
             }

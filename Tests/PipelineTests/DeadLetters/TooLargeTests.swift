@@ -82,8 +82,7 @@ struct TooLargeTests {
                 subscription: 0,
                 number: 1,
                 redelivered: false,
-                message: AssembledMessage(exchange: "e", routingKey: "k", properties: .init(), body: body),
-                cost: body.count
+                message: AssembledMessage(exchange: "e", routingKey: "k", properties: .init(), body: body)
             ),
             queue: "q",
             epoch: 1

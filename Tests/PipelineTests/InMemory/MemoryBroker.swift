@@ -85,8 +85,7 @@ final class MemoryBroker: MessagePublisher {
             subscription: 0,
             number: number,
             redelivered: redelivered,
-            message: message,
-            cost: body.count
+            message: message
         )
         return IncomingMessage(delivery, queue: queue, epoch: 1)
     }
