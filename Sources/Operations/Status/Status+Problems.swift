@@ -130,8 +130,9 @@ extension Status {
                 + "database, so whether one runs cannot be seen"
         }
         if let place = place(of: "scheduler") {
-            return "dead letters are not stored\(waiting), although a scheduler is running, \(place): it continues "
-                + "automatically when broker and database are back; if not within a minute, see its log"
+            return "dead letters are not stored\(waiting), although a scheduler ran in the last half minute, \(place): "
+                + "if still running, it continues automatically when broker and database are back; if not within a "
+                + "minute, see its log"
         }
         let mayFollow = crews.isEmpty || commonSilence != nil
         guard mayFollow, worksSomebody else { return "no scheduler runs\(waiting): start one" }

@@ -336,7 +336,7 @@ struct StatusProcessTests: ProcessReporting {
                 try await Self.announce(Self.report("s1", "same", role: "scheduler"), servers)
                 let seen = try await Self.problems(prompt)
                 await consumer.close()
-                let isSeen = seen.contains { $0.contains("although a scheduler is running, h-s1[7]") }
+                let isSeen = seen.contains { $0.contains("although a scheduler ran in the last half minute, h-s1[7]") }
                 #expect(isSeen, "\(seen)")
             }
         }

@@ -26,11 +26,12 @@ function figure(number, words, href, kind = "") {
 function figuresShown(status) {
   const owed = status.deliveries;
   const ready = status.lanes?.map((lane) => lane.ready ?? 0).reduce((sum, one) => sum + one, 0) ?? null;
+  const backlogged = (status.backlogs ?? []).reduce((sum, { waiting }) => sum + waiting, 0);
   const crew = status.processes?.filter(({ role, drainingSince }) => role === "worker" && !drainingSince).length ?? null;
   return el("div", { class: "figures" },
     figure(crew, crew === 1 ? "worker" : "workers", null, crew === 0 ? "bad" : ""),
     figure(status.database.reached ? ready : null, "ready in lanes"),
-    figure(owed?.owed ?? null, "not yet delivered", null, owed?.overdue > 0 ? "warn" : ""),
+    figure(owed ? owed.owed + backlogged : null, "not yet delivered", null, owed?.overdue > 0 ? "warn" : ""),
     figure(status.deadLetters?.open ?? null, "dead letters open", "#/desk", status.deadLetters?.open > 0 ? "bad" : ""),
     figure(status.fanouts ? status.fanouts.running + status.fanouts.paused : null, "fan-outs", "#/fanouts", status.fanouts?.paused > 0 ? "warn" : ""),
     figure(status.holds?.length ?? null, "holds", "#/holds", status.holds?.length > 0 ? "warn" : ""));
