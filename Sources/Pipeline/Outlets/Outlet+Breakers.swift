@@ -130,11 +130,13 @@ extension Outlet {
     /// together, and the devices among them that really are gone would otherwise raise the alarm again, indefinitely.
     func forget(_ key: BreakerKey) {
         shared.show(key, isOpen: false)
-        state.withLock { state in
+        let wasMassFailure = state.withLock { state in
             let opened = state.breakers.removeValue(forKey: key)
-            guard opened?.reason == OpenBreaker.massDeath else { return }
+            guard opened?.reason == OpenBreaker.massDeath else { return false }
             state.answers.trust(until: time.steady() + .seconds(600))
+            return true
         }
+        if wasMassFailure { shared.report(trusting: key) }
     }
 }
 
@@ -181,6 +183,13 @@ struct SharedBreakers: Sendable {
     func report(closed key: BreakerKey) {
         logger.notice(
             "provider accepts messages again",
+            ["app": .text(key.app.text), "provider": .text(key.provider)]
+        )
+    }
+
+    func report(trusting key: BreakerKey) {
+        logger.warning(
+            "devices that the provider reports as gone end in any number for ten minutes, because it accepted a push",
             ["app": .text(key.app.text), "provider": .text(key.provider)]
         )
     }
