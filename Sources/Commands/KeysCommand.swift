@@ -77,6 +77,9 @@ enum KeysCommand: Command {
         let isPath = { (text: String) in text.isEmpty ? nil : text }
         let file = try call.words.required("out", "the path of a file", isPath)
         let set = try call.words.required("set", "the path of a file", isPath)
+        guard !namesSameFile(file, set) else {
+            throw call.words.misuse("--out and --set name the same file, and the key set would replace the private key")
+        }
         let key = try PrivateKey.generateP256()
         let issuer = try TokenIssuer(key: key)
         let others = try keys(of: set)
@@ -85,6 +88,11 @@ enum KeysCommand: Command {
         let beside = others.isEmpty ? "" : ", beside \(others.count.of("other"))"
         call.shell.print("private key: \(file)\nkey set: \(set), for BELLHOP_JWT_KEYS\(beside)\nname: \(issuer.keyID)")
         return .done
+    }
+
+    private static func namesSameFile(_ one: String, _ other: String) -> Bool {
+        let paths = [one, other].map { URL(fileURLWithPath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
+        return paths[0] == paths[1]
     }
 
     /// Returns the keys of a set, unchanged, or none if the file does not exist.

@@ -48,6 +48,10 @@ struct TokenCommandTests {
             #expect(spoilt.code == .badInput)
             #expect(spoilt.complaints.contains("adding a key to \(file)"), "\(spoilt.complaints)")
             #expect(!FileManager.default.fileExists(atPath: file + ".key"))
+            let same = folder.appendingPathComponent("new").path
+            let both = await Prompt().run("keys", "tokens", "--out", same, "--set", "\(folder.path)/./new")
+            #expect(both.code == .usage && both.complaints.contains("name the same file"), "\(both.complaints)")
+            #expect(!FileManager.default.fileExists(atPath: same))
             let none = await Prompt().run("token", "--key", file, "--app", "drop", "--user", "ada")
             #expect(none.code == .configuration)
             #expect(await Prompt().run("token", "--key", file, "--app", "drop").code == .usage)
