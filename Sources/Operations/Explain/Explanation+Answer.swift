@@ -16,7 +16,18 @@ extension Explanation {
         }
         if story.lines.isEmpty { sentences.append("No push or e-mail was planned.") }
         sentences += story.lines.map { "\(name(of: $0).capitalizedFirst): \(sentence(of: $0))." }
-        return sentences + [outlook, refused].compactMap { $0 }
+        return sentences + [unplannedMail, outlook, refused].compactMap { $0 }
+    }
+
+    /// Explains the absence of an e-mail that the rules would send now.
+    ///
+    /// An e-mail that is not sent has no row in the ledger.
+    private var unplannedMail: String? {
+        guard case .decided(let decision, _) = today, decision.email == .send,
+            !story.lines.contains(where: { $0.channel == Channel.email.rawValue })
+        else { return nil }
+        return "E-mail: none was planned, although the rules would send one now: at that time the workers had no mail "
+            + "relay for \(story.key.recipient.app) (email in BELLHOP_PROVIDERS), or the settings were different."
     }
 
     /// The expected end of open deliveries, if the rules would suppress, expire or drop them now.

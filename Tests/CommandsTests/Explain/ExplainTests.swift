@@ -374,6 +374,20 @@ struct ExplainTests {
         }
     }
 
+    @Test("an e-mail that the rules would send and nobody planned is explained")
+    func unplannedMail() async throws {
+        let row = Self.notification(1, "security")
+        let words = "E-mail: none was planned, although the rules would send one now"
+        try await ask("noti_0000000000000001", after: row) { answer in
+            expect(answer, words, "no mail relay for drop")
+        }
+        let mail = Self.line(1, "state", "'delivered'", target: "email")
+            .replacingOccurrences(of: "'push', 'email'", with: "'email', 'email'")
+        try await ask("noti_0000000000000001", after: row + mail) { answer in
+            #expect(!answer.output.contains(words), "\(answer.output)")
+        }
+    }
+
     @Test("a title cannot control the terminal")
     func controls() async throws {
         let title = "UPDATE notifications SET title = E'one\\ntwo \\033[31mred'"
