@@ -163,7 +163,7 @@ struct Decider: Sendable {
         _ follow: DecisionFacts.Follow?,
         after recent: DecisionFacts.RecentPushes = DecisionFacts.RecentPushes()
     ) -> DecisionFacts {
-        var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
+        var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { [zones] in zones[$0] }
         facts.history.recent = recent
         facts.expiresAt = content.extras.expiresAt
         facts.isNeverMailed = content.extras.isNeverMailed

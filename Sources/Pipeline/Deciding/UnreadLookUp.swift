@@ -24,12 +24,10 @@ struct UnreadLookUp: Sendable {
         if let counted, counted.isEmpty { return }
         // The check for such a device is faster than the check for membership in the set.
         let readers = people.indices.filter { place in
-            let (key, devices) = (people.keys[place], people.values[place].devices)
-            guard !devices.isEmpty, people.values[place].pushEnabled, let catalog = catalogs[key.app] else {
-                return false
-            }
-            return devices.indices.contains { index in
-                let platform = devices[index].platform
+            let (key, person) = (people.keys[place], people.values[place])
+            guard person.pushEnabled, !person.devices.isEmpty, let catalog = catalogs[key.app] else { return false }
+            return person.devices.indices.contains { index in
+                let platform = person.devices[index].platform
                 return catalog.badgePlatforms.contains(platform) && platforms.contains(platform)
             } && counted?.contains(key) != false
         }.map { people.keys[$0] }

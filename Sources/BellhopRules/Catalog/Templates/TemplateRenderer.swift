@@ -2,8 +2,7 @@
 ///
 /// It continues after a missing value, so that all missing values are found.
 struct TemplateRenderer {
-    /// The rendered text in UTF-8.
-    private var bytes: [UInt8] = []
+    private(set) var text = ""
     private(set) var faults: [ValueFault] = []
     private let values: TemplateValues
     private let quoting: Template.Quoting
@@ -13,28 +12,22 @@ struct TemplateRenderer {
     init(values: TemplateValues, quoting: Template.Quoting, expecting capacity: Int) {
         self.values = values
         self.quoting = quoting
-        bytes.reserveCapacity(capacity)
-    }
-
-    var text: String { String(decoding: bytes, as: UTF8.self) }
-
-    private mutating func add(_ text: String) {
-        text.withBytes { bytes.append(contentsOf: $0) }
+        text.reserveCapacity(capacity)
     }
 
     mutating func fill(_ segments: [Template.Segment]) {
         for segment in segments {
             switch segment {
-            case .words(let words): add(words)
+            case .words(let words): text += words
             case .gap(let source): fill(source)
             case .number(let source, let style):
-                if let number = number(source) { add(style.text(of: number)) }
+                if let number = number(source) { text += style.text(of: number) }
             case .units(let gap): fill(gap)
             case .short(let source):
-                if let word = word(source) { add(word.shownShort) }
+                if let word = word(source) { text += word.shownShort }
             case .plural(let gap): fill(gap)
             case .select(let gap): fill(gap)
-            case .count: add(count)
+            case .count: text += count
             }
         }
     }
@@ -42,15 +35,15 @@ struct TemplateRenderer {
     private mutating func fill(_ source: ValueSource) {
         guard let word = word(source) else { return }
         switch quoting {
-        case .plain: add(word)
-        case .link: addPercentEncoded(word)
+        case .plain: text += word
+        case .link: text += word.percentEncoded
         }
     }
 
     private mutating func fill(_ gap: Template.UnitsPlaceholder) {
         let amount = number(gap.source, whole: true)
         guard let decimals = decimals(gap), let amount else { return }
-        add(gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest)))
+        text += gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest))
     }
 
     /// Returns the number of decimals.
@@ -124,20 +117,19 @@ extension String {
         else { return self }
         return self[..<start] + "…" + self[end...]
     }
-}
 
-extension TemplateRenderer {
-    private mutating func addPercentEncoded(_ text: String) {
-        text.withBytes { letters in
-            guard !letters.allSatisfy(Self.isUnreserved) else { return bytes.append(contentsOf: letters) }
-            for byte in letters {
-                if Self.isUnreserved(byte) {
-                    bytes.append(byte)
-                } else {
-                    bytes += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
-                }
+    /// The text with every byte percent-encoded that has a meaning in a link.
+    fileprivate var percentEncoded: String {
+        guard !withBytes({ $0.allSatisfy(Self.isUnreserved) }) else { return self }
+        var encoded: [UInt8] = []
+        for byte in utf8 {
+            if Self.isUnreserved(byte) {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
             }
         }
+        return String(decoding: encoded, as: UTF8.self)
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {
