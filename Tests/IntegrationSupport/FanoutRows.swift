@@ -33,7 +33,9 @@ extension ServerFixture {
     }
 
     /// Writes a notification of a fan-out with one delivery.
-    package func addOutcome(of event: String, to user: String, state: String, reason: String?) async throws {
+    package func addOutcome(of event: String, to user: String, state: String, reason: String?, unknownSends: Int = 0)
+        async throws
+    {
         _ = try await owner.run(
             """
             WITH named AS (
@@ -44,10 +46,13 @@ extension ServerFixture {
                 INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
                 SELECT 'venues', $2::text, id, $1::text, '', 'opportunity', 't', 'b', 'normal' FROM named
             )
-            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason)
-            SELECT 'venues', $2::text, id, 'push', 'sub_0000000000000001', $3::text, $4::text FROM named
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, unknown_sends)
+            SELECT 'venues', $2::text, id, 'push', 'sub_0000000000000001', $3::text, $4::text, $5::bigint FROM named
             """,
-            [.text(event), .text(user), .text(state), reason.map(Parameter.text) ?? .null]
+            [
+                .text(event), .text(user), .text(state), reason.map(Parameter.text) ?? .null,
+                .integer(Int64(unknownSends)),
+            ]
         )
     }
 

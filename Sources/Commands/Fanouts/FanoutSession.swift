@@ -110,7 +110,7 @@ struct FanoutSession: Sendable {
         let (shell, isJSON, onlySent) = (call.shell, call.isJSON, call.words.has("sent"))
         var count = 0
         let record = try await operations.users(of: try filter) { record, users in
-            let wanted = users.filter { !onlySent || $0.deliveries.sent > 0 }
+            let wanted = users.filter { !onlySent || $0.mayHaveIt }
             if count == 0, !wanted.isEmpty {
                 shell.print(line: isJSON ? "{\"fanout\":\(record.number),\"users\":[" : FanoutUser.heading)
             }
@@ -190,12 +190,14 @@ extension FanoutStopped {
 }
 
 extension FanoutUser {
-    fileprivate static let heading = "outcome    sent  recorded                 user"
+    fileprivate static let heading = "outcome           sent  recorded                 user"
 
     fileprivate var line: String {
-        let word = outcome.padding(toLength: 9, withPad: " ", startingAt: 0)
+        let word = outcome.padding(toLength: 16, withPad: " ", startingAt: 0)
         let sent = deliveries.sent.grouped.padding(toLength: 4, withPad: " ", startingAt: 0)
-        let reason = deliveries.sent == 0 ? reason.map { " (\($0))" } ?? "" : ""
+        let isWaiting = deliveries.mayHaveArrived > 0 && deliveries.waiting > 0
+        let why = [isWaiting ? "still waiting" : nil, reason].compactMap { $0 }
+        let reason = deliveries.sent > 0 || why.isEmpty ? "" : " (\(why.joined(separator: ", ")))"
         return "\(word)  \(sent)  \(HumanText.instant(recordedAt))  \(user)\(reason)"
     }
 }

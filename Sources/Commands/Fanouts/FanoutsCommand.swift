@@ -80,7 +80,7 @@ enum FanoutsCommand: Command {
             .taking("state", "S", "list: running, paused, cancelled or finished; all unless given"),
             .taking("limit", "N", "list: only so many (50)"),
             .switch("release", "resume: also release the hold that stop placed, of a finished fan-out as well"),
-            .switch("sent", "list-users: only users to whom something was sent"),
+            .switch("sent", "list-users: only users to whom something was sent, or may have been"),
             .switch("dry-run", "list the selected fan-outs, and change nothing"),
             .switch("yes", "skip the confirmation prompt"),
             .taking("by", "NAME", "operator name for the audit (default: system user)"),

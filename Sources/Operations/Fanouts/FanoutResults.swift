@@ -18,7 +18,8 @@ package struct FanoutResults: Sendable, Equatable {
         deliveries += user.deliveries
     }
 
-    /// The results as `6,000 sent to 5,999 users, 14,002 discarded, 3 not sent (2 type-muted, 1 no-device)`.
+    /// The results as `6,000 sent to 5,999 users, 14,002 discarded, 3 not sent (2 type-muted, 1 no-device)`, and how
+    /// many of the unsent ones may have arrived.
     ///
     /// The ledger has the reason `held` until a delivery is sent, so without a hold it means `released`.
     package func text(isHeld: Bool) -> String {
@@ -35,7 +36,11 @@ package struct FanoutResults: Sendable, Equatable {
         ]
         let others = counts.filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }
         let sent = "\(deliveries.sent.grouped) sent to \(usersSent.of("user"))"
-        return (isComplete ? "" : "at least ") + ([sent] + others).joined(separator: ", ")
+        let counted = (isComplete ? "" : "at least ") + ([sent] + others).joined(separator: ", ")
+        guard deliveries.mayHaveArrived > 0 else { return counted }
+        return
+            "\(counted); \(deliveries.mayHaveArrived.grouped) of the unsent may have arrived: a send without an answer "
+            + "preceded"
     }
 
     /// The limit of reasons in one line.
@@ -65,14 +70,19 @@ package struct FanoutResults: Sendable, Equatable {
             ("notSent", .int(deliveries.notSent)), ("isComplete", .bool(isComplete)),
             ("waitingReasons", Self.json(deliveries.waitingReasons)),
             ("notSentReasons", Self.json(deliveries.notSentReasons)),
+            ("mayHaveArrived", .int(deliveries.mayHaveArrived)),
         ])
     }
 }
 
 extension FanoutUser {
-    /// The outcome in one word, for a table.
+    /// Whether a provider accepted a delivery, or a device may have it after a send without an answer.
+    package var mayHaveIt: Bool { deliveries.sent > 0 || deliveries.mayHaveArrived > 0 }
+
+    /// The outcome in a few words, for a table.
     package var outcome: String {
         if deliveries.sent > 0 { return "sent" }
+        if deliveries.mayHaveArrived > 0 { return "may have arrived" }
         if deliveries.waiting > 0 { return "waiting" }
         return deliveries.discarded > 0 ? "discarded" : "not sent"
     }
@@ -83,7 +93,7 @@ extension FanoutUser {
             ("recordedAt", .string(recordedAt.description)), ("readAt", .optional(readAt?.description)),
             ("sent", .int(deliveries.sent)), ("waiting", .int(deliveries.waiting)),
             ("discarded", .int(deliveries.discarded)), ("notSent", .int(deliveries.notSent)),
-            ("reason", .optional(reason)),
+            ("reason", .optional(reason)), ("mayHaveArrived", .int(deliveries.mayHaveArrived)),
         ])
     }
 }

@@ -23,6 +23,8 @@ package struct FanoutDeliveries: Sendable, Equatable {
     package var discarded = 0
     /// Suppressed, expired or given up, and notifications without an eligible device.
     package var notSent = 0
+    /// Not counted as sent, although a device may have them: the outcome of an earlier send is unknown.
+    package var mayHaveArrived = 0
     /// The waiting and the unsent deliveries by their reasons, in the ledger's words; empty for one without a reason.
     package var waitingReasons: [String: Int] = [:]
     package var notSentReasons: [String: Int] = [:]
@@ -34,6 +36,7 @@ package struct FanoutDeliveries: Sendable, Equatable {
         left.waiting += right.waiting
         left.discarded += right.discarded
         left.notSent += right.notSent
+        left.mayHaveArrived += right.mayHaveArrived
         left.waitingReasons.merge(right.waitingReasons, uniquingKeysWith: +)
         left.notSentReasons.merge(right.notSentReasons, uniquingKeysWith: +)
     }
@@ -70,6 +73,7 @@ extension FanoutAdmin {
             deliveries.waiting = try rows.number(row, "waiting")
             deliveries.discarded = try rows.number(row, "discarded")
             deliveries.notSent = try rows.number(row, "not_sent")
+            deliveries.mayHaveArrived = try rows.number(row, "may_have_arrived")
             deliveries.waitingReasons = Self.counts(try rows.text(row, "waiting_reasons"), deliveries.waiting)
             deliveries.notSentReasons = Self.counts(try rows.text(row, "not_sent_reasons"), deliveries.notSent)
             users.append(
@@ -106,7 +110,7 @@ extension FanoutAdmin {
                            || convert_to(p.user_id, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint AS id
                 FROM people p WHERE p.user_id > $3 AND p.app = $1 ORDER BY p.user_id LIMIT $4
             )
-            SELECT n.user_id, n.id, i.created_at, i.read_at, l.sent, l.waiting, l.discarded,
+            SELECT n.user_id, n.id, i.created_at, i.read_at, l.sent, l.waiting, l.discarded, l.may_have_arrived,
                    l.not_sent + (i.unsent IS NOT NULL)::integer AS not_sent, coalesce(l.reason, i.unsent_reason) AS reason,
                    coalesce(l.waiting_reasons, '') AS waiting_reasons,
                    concat_ws(E'\\n', l.not_sent_reasons, CASE WHEN i.unsent IS NOT NULL THEN coalesce(i.unsent_reason, '') END)
@@ -122,6 +126,7 @@ extension FanoutAdmin {
                        count(*) FILTER (WHERE state = 'x' AND reason = '\(HoldAdmin.discarded)') AS discarded,
                        count(*) FILTER (WHERE state IN ('e', 'f') OR state = 'x'
                                               AND reason IS DISTINCT FROM '\(HoldAdmin.discarded)') AS not_sent,
+                       count(*) FILTER (WHERE state NOT IN (\(accepted)) AND unknown_sends > 0) AS may_have_arrived,
                        string_agg(coalesce(reason, ''), E'\\n') FILTER (WHERE state IN (\(DeliveryState.owed)))
                            AS waiting_reasons,
                        string_agg(coalesce(reason, ''), E'\\n')

@@ -441,7 +441,7 @@ struct FanoutsCommandTests {
             #expect(shown.contains(#""sent":1"#) && shown.contains(#""dueImmediately":4"#), "\(shown)")
             let counts = #""results":{"users":4,"usersSent":1,"sent":1,"waiting":1,"discarded":1,"notSent":1,"#
             #expect(shown.contains(counts), "\(shown)")
-            let reasons = #""waitingReasons":{"held":1},"notSentReasons":{"UNREGISTERED":1}}"#
+            let reasons = #""waitingReasons":{"held":1},"notSentReasons":{"UNREGISTERED":1},"mayHaveArrived":0,"#
             #expect(shown.contains(reasons), "\(shown)")
             let words = await prompt.run("fanouts", "show", "\(number)").output
             let text = words.split(whereSeparator: \.isWhitespace).joined(separator: " ")

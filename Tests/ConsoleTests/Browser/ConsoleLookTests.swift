@@ -78,6 +78,13 @@ extension ConsoleBrowserTests {
                 plannedTo: "u00600",
                 planned: [true]
             )
+            try await stage.console.servers.addOutcome(
+                of: "campaign-7",
+                to: "zoe",
+                state: "suppressed",
+                reason: "discarded",
+                unknownSends: 1
+            )
             let others = """
                 WITH opened AS (
                     INSERT INTO breakers (app, provider, reason, probe_at)

@@ -50,6 +50,9 @@ extension ConsoleBrowserTests {
                 }
                 let queue = "UPDATE deliveries SET outlet = 'venues/fcm//opportunity', queued_at = now()"
                 _ = try await servers.owner.run(Statement(queue))
+                let sent =
+                    "UPDATE ledger SET unknown_sends = 1 WHERE (person, id) IN (SELECT person, id FROM ledger LIMIT 1)"
+                _ = try await servers.owner.run(Statement(sent))
                 try await stage.signIn(at: "#/fanouts/1")
                 try await stage.press("Stop this campaign")
                 try await stage.until("named('Discard the 3 that wait') !== undefined")
@@ -63,6 +66,8 @@ extension ConsoleBrowserTests {
                 try await stage.submit()
                 try await stage.until("$('#toasts').textContent.includes('Discarded 3 deliveries.')")
                 try await stage.until(buttons, is: "Release hold 1")
+                let arrived = "3 discarded; 1 of the unsent may have arrived: a send without an answer preceded"
+                try await stage.until("$('.facts').textContent.includes('\(arrived)')")
                 try await stage.press("Release hold 1")
                 try await stage.write("the prices are right", into: "because")
                 try await stage.submit()

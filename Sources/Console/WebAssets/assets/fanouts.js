@@ -68,7 +68,7 @@ function fanoutCard(one) {
 }
 
 /** Returns the counted outcomes of the deliveries. */
-function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete, waitingReasons, notSentReasons }) {
+function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete, waitingReasons, notSentReasons, mayHaveArrived }) {
   const parts = [[waiting, "still waiting", waitingReasons], [discarded, "discarded", {}], [notSent, "not sent", notSentReasons]];
   const others = parts.filter(([count]) => count > 0).map(([count, words, reasons]) => {
     const why = Object.entries(reasons).slice(0, 5).map(([reason, its]) => `${grouped(its)} ${reason}`);
@@ -77,7 +77,8 @@ function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete,
     if (words === "still waiting" && sending > 0) why.push(`${grouped(sending)} being sent`);
     return `${grouped(count)} ${words}${why.length > 0 ? ` (${why.join(", ")}${Object.keys(reasons).length > 5 ? ", …" : ""})` : ""}`;
   });
-  return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}`;
+  const unanswered = mayHaveArrived > 0 ? `; ${grouped(mayHaveArrived)} of the unsent may have arrived: a send without an answer preceded` : "";
+  return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}${unanswered}`;
 }
 
 function fanoutDetail(one) {
