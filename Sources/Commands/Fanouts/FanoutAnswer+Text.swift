@@ -71,7 +71,7 @@ extension FanoutAnswer {
         var facts = [
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
-            ("users", "\(share)\(onPages), \(counts.recorded.of("new notification"))"),
+            ("users", "\(share)\(onPages), \(counts.recorded.of("new notification"))\(inApp)"),
             (
                 "pushes",
                 results.map {
@@ -89,11 +89,23 @@ extension FanoutAnswer {
         return facts
     }
 
-    /// The pages that the count of users includes: a running fan-out counts a page when it is complete.
-    private var onPages: String { record.finishedAt == nil ? " on complete pages" : "" }
+    /// The pages that the count of users includes: a fan-out counts a page when it is complete, and a cancelled one may
+    /// leave incomplete pages.
+    private var onPages: String { record.state == .finished ? "" : " on complete pages" }
 
-    /// The pages that the count of pushes includes, which differ from those of the users while the fan-out runs.
-    private var now: String { record.finishedAt == nil ? "; with the pages in progress" : "" }
+    /// The users with a record, if they are more than the complete pages have counted.
+    private var inApp: String {
+        guard let results, results.users > record.progress.recorded else { return "" }
+        let least = results.isComplete ? "" : "at least "
+        return "; \(least)\(results.users.of("user has", "users have")) its notification in the app"
+    }
+
+    /// The pages that the count of pushes includes, which differ from those of the users until the fan-out is finished.
+    private var now: String {
+        record.finishedAt == nil || openPages > 0 ? "; with the pages in progress" : ""
+    }
+
+    private var openPages: Int { detail?.pages.count ?? 0 }
 
     /// The deliveries that were released directly after they were recorded, whether or not they have been sent since.
     private var due: String {
@@ -102,7 +114,8 @@ extension FanoutAnswer {
 
     private var pages: String {
         let (done, planned) = (record.progress.pages.grouped, record.progress.planned.grouped)
-        return record.finishedAt == nil ? "\(done) complete of \(planned) planned so far" : "\(done) complete"
+        guard record.finishedAt != nil else { return "\(done) complete of \(planned) planned so far" }
+        return "\(done) complete" + (openPages > 0 ? ", \(openPages.grouped) in progress" : "")
     }
 
     private var state: String {

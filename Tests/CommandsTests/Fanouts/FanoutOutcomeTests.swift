@@ -41,6 +41,30 @@ struct FanoutOutcomeTests {
         }
     }
 
+    @Test("a cancelled fan-out counts the users with a record on pages that were not completed")
+    func cancelled() async throws {
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", planned: [true])
+            for user in ["u1", "u2"] {
+                try await servers.addOutcome(of: "e1", to: user, state: "delivered", reason: nil)
+            }
+            let agreed = ["--yes", "--by", "ada", "--because", "recalled"]
+            _ = await prompt.run(["fanouts", "cancel", "\(number)"] + agreed)
+            let shown = Self.flat(await prompt.run("fanouts", "show", "\(number)").output)
+            let users =
+                "users 0 on complete pages, 0 new notifications; 2 users have its notification in the app pushes 2 sent "
+                + "to 2 users; with the pages in progress pages 3 complete, 1 in progress"
+            #expect(shown.contains(users), "\(shown)")
+            // As a live worker leaves it after the page, and as all pages leave it.
+            _ = try await servers.owner.run("DELETE FROM fanout_pages")
+            _ = try await servers.owner.run("UPDATE fanouts SET users = 2, recorded = 2, pages = 4")
+            let ended = Self.flat(await prompt.run("fanouts", "show", "\(number)").output)
+            let complete =
+                "users 2 on complete pages, 2 new notifications pushes 2 sent to 2 users pages 4 complete rate"
+            #expect(ended.contains(complete), "\(ended)")
+        }
+    }
+
     private static func flat(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }

@@ -2,7 +2,7 @@
 
 function fanoutWords(one) {
   const about = one.usersEstimated === null ? grouped(one.users) : `${grouped(one.users)} of about ${grouped(one.usersEstimated)}`;
-  return `${about} users${one.usersLeftIsCapped ? `, more than ${grouped(one.usersLeft)} left` : ""}`;
+  return `${about} users${one.state === "cancelled" ? " on complete pages" : ""}${one.usersLeftIsCapped ? `, more than ${grouped(one.usersLeft)} left` : ""}`;
 }
 
 function fanoutShare(one) {
@@ -81,6 +81,11 @@ function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete,
   return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}${unanswered}`;
 }
 
+/** Returns the users with a record, if they are more than the complete pages have counted. */
+function inAppWords({ recorded, results: { users, isComplete } }) {
+  return users > recorded ? `; ${isComplete ? "" : "at least "}${of(users, "user has", "users have")} one in the app` : "";
+}
+
 function fanoutDetail(one) {
   return [
     el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs")),
@@ -91,8 +96,8 @@ function fanoutDetail(one) {
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["Everyone", one.everyoneWords && `${capital(one.everyoneWords)}.`],
-        ["New notifications", `${grouped(one.recorded)}${one.finishedAt ? "" : ", on complete pages"}`],
-        ["Deliveries", `${resultWords(one.results)}${one.finishedAt ? "" : ", pages in progress included"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
+        ["New notifications", `${grouped(one.recorded)}${one.state === "finished" ? "" : ", on complete pages"}${inAppWords(one)}`],
+        ["Deliveries", `${resultWords(one.results)}${one.finishedAt && one.openPages.length === 0 ? "" : ", pages in progress included"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages in progress", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
