@@ -182,10 +182,11 @@ extension FanoutStopped {
             "\(fanout) \(pagesWords)",
             "Hold \(hold.number) stops all pushes of \(hold.scope.words), also of other events. "
                 + self.hold.workers.words,
+            results?.goneWords ?? "",
             "To end it: \(cancel)bellhop hold discard \(hold.number) \(event), then bellhop hold release \(hold.number).",
             "To undo: \(undo)",
             "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",
-        ]
+        ].filter { !$0.isEmpty }
     }
 }
 

@@ -27,8 +27,7 @@ package struct FanoutResults: Sendable, Equatable {
         if !isHeld, let released = waitingReasons.removeValue(forKey: WaitReason.held.rawValue) {
             waitingReasons["released from a hold"] = released
         }
-        // A delivery that is being sent has no reason.
-        if let unnamed = waitingReasons.removeValue(forKey: "") { waitingReasons["being sent"] = unnamed }
+        if deliveries.beingSent > 0 { waitingReasons["being sent"] = deliveries.beingSent }
         let counts = [
             (deliveries.waiting, "still waiting" + Self.words(waitingReasons)),
             (deliveries.discarded, "discarded"),
@@ -70,8 +69,17 @@ package struct FanoutResults: Sendable, Equatable {
             ("notSent", .int(deliveries.notSent)), ("isComplete", .bool(isComplete)),
             ("waitingReasons", Self.json(deliveries.waitingReasons)),
             ("notSentReasons", Self.json(deliveries.notSentReasons)),
-            ("mayHaveArrived", .int(deliveries.mayHaveArrived)),
+            ("mayHaveArrived", .int(deliveries.mayHaveArrived)), ("beingSent", .int(deliveries.beingSent)),
         ])
+    }
+
+    /// The pushes that a stop cannot recall, in one sentence.
+    package var goneWords: String {
+        let (sent, sending) = (deliveries.sent, deliveries.beingSent)
+        let least = isComplete ? "" : "at least "
+        guard sent + sending > 0 else { return isComplete ? "None of its pushes is sent or being sent." : "" }
+        let (are, more) = (sent == 1 ? "is" : "are", sending == 1 ? "is" : "are")
+        return "Of its pushes, \(least)\(sent.grouped) \(are) sent and \(sending.grouped) \(more) being sent."
     }
 }
 

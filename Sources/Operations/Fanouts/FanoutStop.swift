@@ -11,12 +11,14 @@ package struct FanoutStopped: Sendable {
     package let hold: HoldAdded
     /// The number of pages that a worker had begun before the pause; they are still recorded.
     package let pagesInProgress: Int
+    /// The outcomes after the workers observe the hold; `nil` if they could not be counted.
+    package let results: FanoutResults?
 
     package var json: JSONValue {
         .members([
             ("fanout", .int(record.number)), ("state", .string(state.rawValue)), ("paused", .bool(isNewlyPaused)),
             ("pagesInProgress", .int(pagesInProgress)), ("hold", hold.held.json), ("held", .bool(hold.isNew)),
-            ("workers", hold.workers.json),
+            ("workers", hold.workers.json), ("results", results?.json ?? .null),
         ])
     }
 
@@ -58,11 +60,14 @@ extension FanoutOperations {
         let isPaused = try await store.perform(.pause, on: one, agreed: 1, by: `operator`) == .done(items: 1)
         // No page is begun after the pause, so this is the upper limit of the pages that are still recorded.
         let pages = try await store.detail(of: record.number).pages.filter { $0.takenAt != nil }.count
+        let observed = try await holds.observed(hold)
         return FanoutStopped(
             record: record,
             isNewlyPaused: isPaused,
-            hold: try await holds.observed(hold),
-            pagesInProgress: pages
+            hold: observed,
+            pagesInProgress: pages,
+            // The campaign is stopped: a count that fails must not hide that.
+            results: try? await results(of: record)
         )
     }
 

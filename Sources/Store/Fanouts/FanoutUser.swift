@@ -17,8 +17,10 @@ package struct FanoutUser: Sendable, Equatable {
 package struct FanoutDeliveries: Sendable, Equatable {
     /// Accepted by a provider.
     package var sent = 0
-    /// Still to be sent: deferred, held, in a backlog, or waiting for a retry.
+    /// Still to be sent: deferred, held, in a backlog, being sent, or waiting for a retry.
     package var waiting = 0
+    /// The waiting ones whose request a worker may have written already.
+    package var beingSent = 0
     /// Discarded by an operator behind a hold.
     package var discarded = 0
     /// Suppressed, expired or given up, and notifications without an eligible device.
@@ -34,6 +36,7 @@ package struct FanoutDeliveries: Sendable, Equatable {
     package static func += (left: inout FanoutDeliveries, right: FanoutDeliveries) {
         left.sent += right.sent
         left.waiting += right.waiting
+        left.beingSent += right.beingSent
         left.discarded += right.discarded
         left.notSent += right.notSent
         left.mayHaveArrived += right.mayHaveArrived
@@ -71,6 +74,7 @@ extension FanoutAdmin {
             var deliveries = FanoutDeliveries()
             deliveries.sent = try rows.number(row, "sent")
             deliveries.waiting = try rows.number(row, "waiting")
+            deliveries.beingSent = try rows.number(row, "being_sent")
             deliveries.discarded = try rows.number(row, "discarded")
             deliveries.notSent = try rows.number(row, "not_sent")
             deliveries.mayHaveArrived = try rows.number(row, "may_have_arrived")
@@ -110,7 +114,8 @@ extension FanoutAdmin {
                            || convert_to(p.user_id, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint AS id
                 FROM people p WHERE p.user_id > $3 AND p.app = $1 ORDER BY p.user_id LIMIT $4
             )
-            SELECT n.user_id, n.id, i.created_at, i.read_at, l.sent, l.waiting, l.discarded, l.may_have_arrived,
+            SELECT n.user_id, n.id, i.created_at, i.read_at, l.sent, l.waiting, l.being_sent, l.discarded,
+                   l.may_have_arrived,
                    l.not_sent + (i.unsent IS NOT NULL)::integer AS not_sent, coalesce(l.reason, i.unsent_reason) AS reason,
                    coalesce(l.waiting_reasons, '') AS waiting_reasons,
                    concat_ws(E'\\n', l.not_sent_reasons, CASE WHEN i.unsent IS NOT NULL THEN coalesce(i.unsent_reason, '') END)
@@ -123,12 +128,14 @@ extension FanoutAdmin {
             CROSS JOIN LATERAL (
                 SELECT count(*) FILTER (WHERE state IN (\(accepted))) AS sent,
                        count(*) FILTER (WHERE state IN (\(DeliveryState.owed))) AS waiting,
+                       count(*) FILTER (WHERE state = \(DeliveryState.sending.sql)) AS being_sent,
                        count(*) FILTER (WHERE state = 'x' AND reason = '\(HoldAdmin.discarded)') AS discarded,
                        count(*) FILTER (WHERE state IN ('e', 'f') OR state = 'x'
                                               AND reason IS DISTINCT FROM '\(HoldAdmin.discarded)') AS not_sent,
                        count(*) FILTER (WHERE state NOT IN (\(accepted)) AND unknown_sends > 0) AS may_have_arrived,
-                       string_agg(coalesce(reason, ''), E'\\n') FILTER (WHERE state IN (\(DeliveryState.owed)))
-                           AS waiting_reasons,
+                       string_agg(CASE state WHEN \(DeliveryState.sending.sql) THEN '' ELSE coalesce(reason, '') END,
+                                  E'\\n')
+                           FILTER (WHERE state IN (\(DeliveryState.owed))) AS waiting_reasons,
                        string_agg(coalesce(reason, ''), E'\\n')
                            FILTER (WHERE state IN ('e', 'f') OR state = 'x'
                                          AND reason IS DISTINCT FROM '\(HoldAdmin.discarded)') AS not_sent_reasons,

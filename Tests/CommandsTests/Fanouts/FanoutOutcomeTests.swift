@@ -65,6 +65,30 @@ struct FanoutOutcomeTests {
         }
     }
 
+    @Test("stop states how many pushes are sent and how many are being sent, after the workers observe the hold")
+    func stopped() async throws {
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", users: 4)
+            let why = ["--by", "ada", "--because", "wrong prices"]
+            let none = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
+            #expect(none.contains("None of its pushes is sent or being sent."), "\(none)")
+            let outcomes: [(String, String, String?)] = [
+                ("u1", "delivered", nil), ("u2", "sending", "window-full"), ("u3", "sending", nil),
+                ("u4", "deferred", "provider-rests"),
+            ]
+            for (user, state, reason) in outcomes {
+                try await servers.addOutcome(of: "e1", to: user, state: state, reason: reason)
+            }
+            let stopped = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
+            #expect(stopped.contains("Of its pushes, 1 is sent and 2 are being sent."), "\(stopped)")
+            let json = await prompt.run(["fanouts", "stop", "\(number)", "--json"] + why).output
+            #expect(json.contains(#""results":{"users":4,"usersSent":1,"sent":1,"waiting":3,"#), "\(json)")
+            #expect(json.contains(#""beingSent":2}"#), "\(json)")
+            let shown = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(Self.flat(shown).contains("3 still waiting (2 being sent, 1 provider-rests)"), "\(shown)")
+        }
+    }
+
     private static func flat(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }

@@ -55,6 +55,8 @@ extension ConsoleBrowserTests {
                 _ = try await servers.owner.run(Statement(sent))
                 try await stage.signIn(at: "#/fanouts/1")
                 try await stage.press("Stop this campaign")
+                let gone = "Of its pushes, 0 are sent and 0 are being sent."
+                try await stage.until("$('#toasts').textContent.includes('\(gone)')")
                 try await stage.until("named('Discard the 3 that wait') !== undefined")
                 let buttons = "$$('#main .acts button').map((one) => one.textContent).join()"
                 try await stage.until(buttons, is: "Discard the 3 that wait,Release hold 1")

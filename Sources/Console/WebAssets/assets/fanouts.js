@@ -18,7 +18,7 @@ function fanoutControls(one, small = true) {
     act: "fanout-pause", note: "fanout-note", body: { items }, says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent, unless a hold stops them.`,
   }).then(refreshSoon), { kind: small ? "small" : "", key: `pause-${one.fanout}` });
   const stop = button("Stop this campaign", () => performAtOnce({
-    act: "fanout-stop", note: "fanout-note", body: { items }, says: (done) => `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out.`,
+    act: "fanout-stop", note: "fanout-note", body: { items }, says: (done) => `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out.${goneWords(done.results)}`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: `stop-${one.fanout}` });
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, reasons: verb === "resume" ? REASONS.release : [], title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
@@ -68,17 +68,21 @@ function fanoutCard(one) {
 }
 
 /** Returns the counted outcomes of the deliveries. */
-function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete, waitingReasons, notSentReasons, mayHaveArrived }) {
+function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete, waitingReasons, notSentReasons, mayHaveArrived, beingSent }) {
   const parts = [[waiting, "still waiting", waitingReasons], [discarded, "discarded", {}], [notSent, "not sent", notSentReasons]];
   const others = parts.filter(([count]) => count > 0).map(([count, words, reasons]) => {
     const why = Object.entries(reasons).slice(0, 5).map(([reason, its]) => `${grouped(its)} ${reason}`);
-    // A delivery that is being sent has no reason.
-    const sending = count - Object.values(reasons).reduce((sum, its) => sum + its, 0);
-    if (words === "still waiting" && sending > 0) why.push(`${grouped(sending)} being sent`);
+    // A delivery that is being sent is not among the reasons.
+    if (words === "still waiting" && beingSent > 0) why.push(`${grouped(beingSent)} being sent`);
     return `${grouped(count)} ${words}${why.length > 0 ? ` (${why.join(", ")}${Object.keys(reasons).length > 5 ? ", …" : ""})` : ""}`;
   });
   const unanswered = mayHaveArrived > 0 ? `; ${grouped(mayHaveArrived)} of the unsent may have arrived: a send without an answer preceded` : "";
   return `${isComplete ? "" : "at least "}${[`${grouped(sent)} sent to ${of(usersSent, "user")}`, ...others].join(", ")}${unanswered}`;
+}
+
+/** Returns how many pushes a stop cannot recall, as a sentence. */
+function goneWords(results) {
+  return results ? ` Of its pushes, ${results.isComplete ? "" : "at least "}${grouped(results.sent)} are sent and ${grouped(results.beingSent)} are being sent.` : "";
 }
 
 /** Returns the users with a record, if they are more than the complete pages have counted. */
