@@ -35,8 +35,8 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .export: "export [ITEM …] [FILTER] [--output FILE] [--by NAME] [--because TEXT]"
         case .import: "import FILE|- [--by NAME] [--because TEXT] [--json]"
         case .replays: "replays [REPLAY] [--watch] [--json]"
-        case .resume: "resume REPLAY [--rate N/s] [--by NAME] [--because TEXT] [--json]"
-        case .pause, .cancel: "\(rawValue) REPLAY [--by NAME] [--because TEXT] [--json]"
+        case .resume: "resume REPLAY [--rate N/s] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .pause, .cancel: "\(rawValue) REPLAY [--yes] [--by NAME] [--because TEXT] [--json]"
         case .audit: "audit [--limit N] [--json]"
         }
     }
@@ -68,8 +68,9 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .export: DeadLetterOptions.filters.union(act).union(["output"])
         case .import: act
         case .replays: ["json", "watch"]
-        case .resume: act.union(["rate"])
-        case .pause, .cancel: act
+        // They ask for no confirmation, and accept the option as the acts on fan-outs with the same names do.
+        case .resume: act.union(["rate", "yes"])
+        case .pause, .cancel: act.union(["yes"])
         case .note: DeadLetterOptions.filters.union(act).union(["all", "yes", "dry-run"])
         case .discard, .restore:
             DeadLetterOptions.filters.subtracting(["state"]).union(act).union(["all", "yes", "dry-run"])

@@ -207,7 +207,7 @@ struct ReplayCommandTests {
             let rate = try await pipeline.servers.count("SELECT rate FROM replays")
             #expect(rate == 2, "while it runs")
             for (verb, state) in [("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")] {
-                let answer = await prompt.run("dead-letters", verb, "1", "--because", "x")
+                let answer = await prompt.run("dead-letters", verb, "1", "--yes", "--because", "x")
                 #expect(answer.code == .done, "\(verb): \(answer.complaints)")
                 #expect(answer.output.contains(": \(state)"), "\(answer.output)")
             }
