@@ -16,7 +16,7 @@ extension DeadLetterAnswer {
         for (label, words) in facts { text.add(label, width: Self.label, words) }
         // A settled item needs no action.
         if [.open, .replaying].contains(item.state) {
-            text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause))
+            text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause, in: item.state))
             text.add("runbook", width: Self.label, DeadLetterAdvice.runbook(for: item.cause))
         }
         var lines = text.lines

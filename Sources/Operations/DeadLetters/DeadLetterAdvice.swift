@@ -4,9 +4,10 @@ package import Store
 ///
 /// The runbook contains the same lines.
 package enum DeadLetterAdvice {
-    package static func words(for cause: DeadLetterCause) -> String {
+    /// Returns the advice for an item in this state, or for a group if there is none.
+    package static func words(for cause: DeadLetterCause, in state: DeadLetterState? = nil) -> String {
         // The copy was corrected, so the advice for its original's reason does not apply.
-        if cause.stage == .desk { return copy }
+        if cause.stage == .desk { return copyWords(in: state) }
         return byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
     }
 
@@ -20,9 +21,19 @@ package enum DeadLetterAdvice {
         case none
     }
 
-    /// Returns the act that a page recommends.
-    package static func act(for cause: DeadLetterCause) -> Act {
-        if cause.stage == .desk { return .replay }
+    private static func copyWords(in state: DeadLetterState?) -> String {
+        switch state {
+        case .open: "it is corrected, and nothing sends it: replay it"
+        case .replaying: "it is corrected, and the replay sends it"
+        case .resolved: "it is corrected, and a replay has resolved it"
+        case .discarded: "it is corrected, and was discarded: restore it if it still matters"
+        case nil: "it is corrected: replay it if it is open; a replay that is running sends it"
+        }
+    }
+
+    /// Returns the act that a page recommends for an item in this state, or for a group if there is none.
+    package static func act(for cause: DeadLetterCause, in state: DeadLetterState? = nil) -> Act {
+        if cause.stage == .desk { return state == nil || state == .open ? .replay : .none }
         return switch cause.reason {
         case "missing-id", "missing-audience", "invalid-field", "id-conflict": .edit
         case "unknown-app", "unknown-type", "newer-message", "refused-by-store", "payload-refused": .replayAfterFix
@@ -62,7 +73,6 @@ package enum DeadLetterAdvice {
         "unexplained": "it was put into the queue manually: show it, then edit or discard",
     ]
 
-    private static let copy = "it is corrected: replay it if it is open; a replay that is running sends it"
     private static let broker = "the broker dead-lettered it: check its log, then replay"
     private static let unknown = "a newer release gave this reason: see its runbook"
 }

@@ -54,7 +54,8 @@ extension DeadLetterMessage {
         )
         self.init(item)
         summary.state = state
-        summary.deaths = Self.count(object["deaths"]) ?? 1
+        // An export counts no death of a corrected copy that has not failed; the table counts its submission.
+        summary.deaths = max(1, Self.count(object["deaths"]) ?? 1)
         summary.replays = Self.count(object["replays"]) ?? 0
         summary.firstFailedAt = Self.instant(object["firstFailedAt"]) ?? failedAt
         summary.resolution = object["resolution"]?.string

@@ -16,7 +16,7 @@ extension DeadLetterSummary {
             + [
                 ("notificationId", .optional(delivery?.notification.notification.text)),
                 ("channel", .optional(delivery?.channel.rawValue)), ("target", .optional(delivery?.target)),
-                ("attempts", .int(attempts)), ("copies", .int(copies)), ("deaths", .int(deaths)),
+                ("attempts", .int(attempts)), ("copies", .int(copies)), ("deaths", .int(failures)),
                 ("replays", .int(replays)), ("replay", replay.map { .int($0) } ?? .null),
                 ("resolution", .optional(resolution)), ("editedFrom", .optional(editedFrom)),
                 ("firstFailedAt", .string(firstFailedAt.description)),

@@ -135,7 +135,7 @@ function itemShown(item) {
         item.deaths > 1 ? tag(`died ${of(item.deaths, "time")}`, "warn") : null),
       el("p", { class: "error" }, item.error),
       el("p", { class: "muted small" }, item.app || item.user || item.provider ? dotted([item.app, item.eventType, item.user && `user ${item.user}`, item.provider]) : "of no app")),
-    el("div", { class: "item-side muted" }, ago(item.lastFailedAt), el("code", {}, item.id.slice(0, 12))));
+    el("div", { class: "item-side muted" }, item.stage === "desk" ? "corrected " : "", ago(item.lastFailedAt), el("code", {}, item.id.slice(0, 12))));
 }
 
 const lettersView = {

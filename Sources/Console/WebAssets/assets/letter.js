@@ -142,7 +142,7 @@ function letterButtons(letter) {
   const about = { items: [letter.id] };
   const canEdit = client.isOperator && letter.state === "open" && !letter.notificationId;
   return el("div", { class: "acts" }, actButtons(about, { state: letter.state, recommended: letter.recommended, what: {
-      name: `1 × ${letter.reason}`, details: `${[letter.app, letter.eventType, letter.user && `user ${letter.user}`].filter(Boolean).join(" · ")}: ${letter.error}` } }),
+      name: `1 × ${letterTitle(letter)}`, details: `${[letter.app, letter.eventType, letter.user && `user ${letter.user}`].filter(Boolean).join(" · ")}: ${letter.error}` } }),
     canEdit ? button("Edit", () => rewrite(letter.id).then(refreshSoon)) : null,
     letter.state === "replaying" && client.isOperator ? button("Note", () => letterActs.note(about).then(refreshSoon)) : null);
 }
@@ -162,7 +162,8 @@ const letterView = {
       el("p", { class: "crumbs" }, link("#/desk", "Dead letters"), " / ", link(`#/letters?fingerprint=${encodeURIComponent(letter.fingerprint)}`, letter.reason)),
       el("div", { class: "headline" }, el("h2", {}, letterTitle(letter)), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id), copyButton(letter.id, "id")),
       el("div", { class: "beside" }, el("p", { class: "error big" }, letter.error), copyButton(letter.error, "error")),
-      el("p", { class: "advice" }, el("b", {}, "Action: "), letter.advice, el("span", { class: "muted" }, " (", documented(letter.runbook), ")")),
+      // A settled item needs no action.
+      ["open", "replaying"].includes(letter.state) ? el("p", { class: "advice" }, el("b", {}, "Action: "), letter.advice, el("span", { class: "muted" }, " (", documented(letter.runbook), ")")) : null,
       letterButtons(letter),
       el("div", { class: "two" },
         card("Facts", null, facts([
@@ -170,7 +171,8 @@ const letterView = {
           ["Stage", [letter.stage, letter.provider].filter(Boolean).join(", ")], ["Place", letter.pointer],
           ["Notification", letter.notificationId], ["Channel", letter.channel && `${letter.channel} ${letter.target ?? ""}`],
           ["Ledger", letter.ledger && `${letter.ledger.state}${letter.ledger.reason ? `, ${letter.ledger.reason}` : ""}, ${of(letter.ledger.attempts, "attempt")}${letter.ledger.holds.map((hold) => `, behind hold ${hold}`).join("")}`],
-          ["First failed", ago(letter.firstFailedAt)], ["Last failed", ago(letter.lastFailedAt)],
+          ...letter.stage === "desk" ? [["Original failed", ago(letter.firstFailedAt)], ["Corrected", ago(letter.lastFailedAt)]]
+            : [["First failed", ago(letter.firstFailedAt)], ["Last failed", ago(letter.lastFailedAt)]],
           ["Attempts", grouped(letter.attempts)], ["Died", of(letter.deaths, "time")], ["Seen", letter.copies > 1 ? of(letter.copies, "time") : null],
           ["Replayed", letter.replays > 0 ? of(letter.replays, "time") : null],
           ["Replay", letter.replay && link(`#/replays/${letter.replay}`, String(letter.replay))], ["Resolution", letter.resolution],
