@@ -54,11 +54,24 @@ extension DeadLetterSession {
         let table = TextTable(columns, texts: [1, 2, 3, 4, 6, 7], flexible: [6, 7], optional: [3], rows: rows)
         answer(
             log.json,
-            lines: log.entries.isEmpty ? ["No actions yet."] : table.lines(fitting: width),
+            lines: log.entries.isEmpty
+                ? ["No actions yet."] : withChanges(of: log.entries, table.lines(fitting: width)),
             emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
         return .done
     }
+
+    /// Puts below the line of each edit what it has set: a column of the table would be cut.
+    private func withChanges(of entries: [AuditEntry], _ lines: [String]) -> [String] {
+        lines.prefix(1)
+            + zip(entries, lines.dropFirst()).flatMap { entry, line in
+                guard !entry.changes.isEmpty else { return [line] }
+                let changes = "     set: \(entry.changes.joined(separator: ", "))"
+                return [line, HumanText.cut(changes, to: min(width ?? .max, Self.mostOfChanges))]
+            }
+    }
+
+    private static let mostOfChanges = 1_000
 }
 
 extension DeadLetterAction {

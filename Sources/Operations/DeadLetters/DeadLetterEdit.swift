@@ -20,13 +20,16 @@ package struct DeadLetterEdit: Sendable {
     private var leftOut: [String: Int] = [:]
     /// The changes of the first copy.
     private var changes: [String] = []
+    /// The changed places and values, as the audit keeps them.
+    let audited: [String]
     /// The size of all bodies.
     private(set) var bytes = 0
 
     /// Creates an edit of all items that match a filter, or of one item.
-    init(of filter: DeadLetterFilter? = nil, asOf: Timestamp? = nil) {
+    init(of filter: DeadLetterFilter? = nil, asOf: Timestamp? = nil, audited: [String]) {
         self.filter = filter
         self.asOf = asOf
+        self.audited = audited
     }
 
     mutating func add(

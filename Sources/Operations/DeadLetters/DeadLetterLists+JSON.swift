@@ -44,7 +44,7 @@ extension AuditEntry {
             ("number", .int(number)), ("at", .string(at.description)), ("by", .string(self.operator)),
             ("login", .optional(login)),
             ("act", .string(act)),
-            ("filter", .object(filter)), ("items", .int(items)),
+            ("filter", .object(filter)), ("changes", .array(changes.map(JSONValue.string))), ("items", .int(items)),
             ("because", .string(because)), ("replay", replay.map { .int($0) } ?? .null),
         ]
     }

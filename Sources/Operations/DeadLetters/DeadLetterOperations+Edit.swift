@@ -50,7 +50,8 @@ extension DeadLetterOperations {
         _ input: DeadLetterInput
     ) async throws -> DeadLetterEdit {
         let (dryRun, cutoff) = (try dryRun(input), try await cutoff())
-        var edit = DeadLetterEdit(of: filter, asOf: filter.filedBy)
+        let audited = AuditedChange.words(values, routingKey: input.fields.text("routing-key"))
+        var edit = DeadLetterEdit(of: filter, asOf: filter.filedBy, audited: audited)
         var last = ""
         while true {
             let page = try await store.messages(filter, after: last, atMost: 200)
@@ -136,7 +137,14 @@ extension DeadLetterOperations {
         by operator: ActingOperator
     ) async throws -> (replay: Int64, items: Int) {
         let pace = try input.pace()
-        switch try await store.hand(in: edit.corrections, selectedBy: edit.filter, at: pace, by: `operator`) {
+        let outcome = try await store.hand(
+            in: edit.corrections,
+            selectedBy: edit.filter,
+            changing: edit.audited,
+            at: pace,
+            by: `operator`
+        )
+        switch outcome {
         case .sent(let replay, let items): return (replay, items)
         case .notOpen:
             let message = edit.isOfOneItem ? "it is no longer open" : "none of them is still open"

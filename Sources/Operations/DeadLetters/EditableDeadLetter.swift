@@ -77,7 +77,10 @@ extension DeadLetterOperations {
             let advice = "replay sends it as it is"
             throw input.error(.notPossible, "nothing was changed", advice: advice, about: letter.id)
         }
-        var edit = DeadLetterEdit()
+        let routingKey = copy.origin.routingKey == origin.routingKey ? nil : copy.origin.routingKey
+        var edit = DeadLetterEdit(
+            audited: AuditedChange.words(changes, routingKey: routingKey)
+        )
         edit.add(
             Correction(copy, of: letter.id, changes, origin),
             of: letter.detail.summary.cause,

@@ -41,6 +41,28 @@ package enum MaskedJSON {
         }
     }
 
+    // MARK: - Audit
+
+    /// The members whose values the audit of an edit keeps.
+    ///
+    /// It is never deleted, and viewers of the console see it, so that values that name a user are not among them.
+    private static let keptFields = tellingFields.subtracting(["notificationId", "notifications", "target", "userId"])
+
+    private static let keptAudiences: Set<String> = ["topic", "everyone"]
+
+    /// Masks a value that an edit puts at a place of a body, for the audit.
+    static func kept(_ value: JSONValue, at place: JSONPointer) -> JSONValue {
+        let steps = place.steps
+        switch (steps.first, steps.count, value) {
+        case (nil, _, .object(let object)): return mapped(object) { kept($1, at: JSONPointer.root.key($0)) }
+        case ("to"?, 1, .object(let audience)):
+            return mapped(audience) { keptAudiences.contains($0) ? plain($1) : part($1) }
+        case ("to"?, 2, _): return keptAudiences.contains(steps[1]) ? plain(value) : part(value)
+        case (let field?, 1, _): return keptFields.contains(field) ? plain(value) : part(value)
+        default: return part(value)
+        }
+    }
+
     private static func fields(_ object: JSONObject) -> JSONValue {
         mapped(object) { name, value in
             if name == "to", let audience = value.object {

@@ -172,6 +172,8 @@ package struct AuditEntry: Sendable {
     package let `operator`: String
     package let act: String
     package let filter: JSONObject
+    /// The changed places of an edit with their values, without personal data; empty for any other action.
+    package let changes: [String]
     package let items: Int
     package let because: String
     package let replay: Int64?
@@ -180,6 +182,9 @@ package struct AuditEntry: Sendable {
     /// The number by which the action can be undone.
     package let number: Int64
 
+    /// The member of the stored filter that has the changes of an edit.
+    static let changesKey = "set"
+
     static let columns = "at, operator, act, filter, items, because, replay_id, login, number"
 
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
@@ -187,7 +192,10 @@ package struct AuditEntry: Sendable {
         self.operator = try rows.text(row, 1)
         act = try rows.text(row, 2)
         let json = JSONParser(limits: .event).parse(try rows.json(row, 3))
-        filter = (try? json.get())?.object ?? JSONObject()
+        var filter = (try? json.get())?.object ?? JSONObject()
+        changes = filter[Self.changesKey]?.array?.compactMap(\.string) ?? []
+        filter[Self.changesKey] = nil
+        self.filter = filter
         items = try rows.number(row, 4)
         because = try rows.text(row, 5)
         replay = try rows.optionalInteger(row, 6)

@@ -28,10 +28,12 @@ extension DeadLetterAdmin {
     /// them, in one transaction.
     ///
     /// Each copy is a separate item whose history contains only the copy's deaths. The audit records `selection`, the
-    /// filter that the operator has typed; without one, the originals' ids.
+    /// filter that the operator has typed (without one, the originals' ids), and `changes`, in words without personal
+    /// data.
     package func hand(
         in corrections: [Correction],
         selectedBy selection: DeadLetterFilter? = nil,
+        changing changes: [String] = [],
         at pace: ReplayOrder.Pace = ReplayOrder.Pace(),
         by operator: ActingOperator
     ) async throws(PostgresError) -> EditOutcome {
@@ -49,12 +51,14 @@ extension DeadLetterAdmin {
             let taken = sorted.filter { resolved.contains($0.original) }
             guard !taken.isEmpty else { return .notOpen }
             _ = try connection.run(DeadLetterStore.insert, DeadLetterStore.parameters(of: taken.map(\.copy)))
+            var audited = selection?.json ?? Self.filter(taken.map(\.original))
+            if !changes.isEmpty { audited[AuditEntry.changesKey] = .array(changes.map(JSONValue.string)) }
             let begun = try connection.run(
                 Self.sendCopies,
                 [
                     .textArray(taken.map(\.copy.deadID)), .textArray(taken.map(\.original)),
-                    .json(Self.filter(taken.map(\.copy.deadID))),
-                    .json(selection?.json.canonicalBytes ?? Self.filter(taken.map(\.original))),
+                    .json(Self.filter(taken.map(\.copy.deadID)).canonicalBytes),
+                    .json(audited.canonicalBytes),
                     .text(`operator`.name), .text(`operator`.because), .integer(Int64(pace.pauseShare)),
                     pace.rate.map { .integer(Int64($0)) } ?? .null, pace.isRamped ? .integer(1) : .null,
                 ]
@@ -63,10 +67,10 @@ extension DeadLetterAdmin {
         }
     }
 
-    private static func filter(_ ids: [String]) -> [UInt8] {
+    private static func filter(_ ids: [String]) -> JSONObject {
         var filter = DeadLetterFilter()
         filter.ids = ids
-        return filter.json.canonicalBytes
+        return filter.json
     }
 
     private static let resolveOriginals = Statement(

@@ -1,4 +1,5 @@
 import CommandLineSupport
+import Foundation
 import IntegrationSupport
 import Operations
 import Postgres
@@ -48,4 +49,59 @@ struct CorrectedCopyTests {
             #expect(message.summary.deaths == 1, "the table counts the submission")
         }
     }
+
+    @Test("the audit of an edit has the places and values that were set, without personal data")
+    func audited() async throws {
+        let body = #"{"app":"drop","eventType":"system","title":"t","body":"b","metadata":{"x":"1"},"data":{}}"#
+        let letters = ["one", "two", "three"].map {
+            DeadLetterSamples.rejected($0, reason: "missing-id", body: body)
+        }
+        try await DeadLetterPrompt.with(letters) { prompt, servers in
+            let values = ["/id=e1", "/title=Hello Ada", #"/to={"user":"u7"}"#].flatMap { ["--set", $0] }
+            let set = await prompt.run(["dead-letters", "edit", "one", "--detach"] + values + Self.why)
+            #expect(set.code == .done, "\(set.complaints)")
+            try await CommandFolder.with { folder in
+                let file = folder.appendingPathComponent("body.json")
+                let text =
+                    #"{"app":"drop","eventType":"system","id":"e2","to":{"topic":"venue:42"},"title":"t","body":"b","data":{}}"#
+                try Data(text.utf8).write(to: file)
+                let whole = ["dead-letters", "edit", "two", "--detach", "--file", file.path]
+                let written = await prompt.run(whole + Self.why)
+                #expect(written.code == .done, "\(written.complaints)")
+            }
+            let fields = (1...12).flatMap { ["--set", "/data/f\($0)=\(String(repeating: "x", count: 300))"] }
+            let required = ["--set", "/id=e3", "--set", #"/to={"topic":"venue:42"}"#]
+            let long = await prompt.run(["dead-letters", "edit", "three", "--detach"] + required + fields + Self.why)
+            #expect(long.code == .done, "\(long.complaints)")
+            let json = await prompt.run("dead-letters", "audit", "--json").output
+            let log = try JSONDecoder().decode(EditLog.self, from: Data(json.utf8)).acts
+            try #require(log.count == 3, "\(json)")
+            #expect(
+                log[2].changes == [#"/title="••• 9 characters""#, #"/id="e1""#, #"/to={"user":"••• 2 characters"}"#]
+            )
+            #expect(log[1].changes == ["/metadata removed", #"/id="e2""#, #"/to={"topic":"venue:42"}"#])
+            #expect(log[0].changes.count == 11, "\(log[0].changes)")
+            #expect(log[0].changes.last == "4 other places")
+            #expect(log.allSatisfy { $0.filter.items.count == 1 }, "\(json)")
+            let text = await prompt.run("dead-letters", "audit").output
+            let words = #"     set: /title="••• 9 characters", /id="e1", /to={"user":"••• 2 characters"}"#
+            #expect(text.contains(words), "\(text)")
+            let stored = try await servers.column("SELECT filter::text FROM audit")
+            #expect(!stored.contains { $0?.contains("Ada") == true || $0?.contains("u7") == true }, "\(stored)")
+        }
+    }
+}
+
+/// The members of the audit on which the console relies.
+private struct EditLog: Decodable {
+    struct Act: Decodable {
+        let filter: Filter
+        let changes: [String]
+    }
+
+    struct Filter: Decodable {
+        let items: [String]
+    }
+
+    let acts: [Act]
 }

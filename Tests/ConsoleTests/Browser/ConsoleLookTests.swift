@@ -60,6 +60,12 @@ extension ConsoleBrowserTests {
             let person = try await stage.console.signIn()
             let replay = JSONObject([("options", ["reason": "invalid-field", "rate": "1"])])
             _ = try await stage.console.act("replay", replay, as: person, because: "they corrected their clock")
+            let values: JSONValue = [
+                "/app=drop", #"/to={"topic":"venue:42"}"#,
+                .string("/data/reference=\(String(repeating: "x", count: 90))"),
+            ]
+            let edit = JSONObject([("items", ["013-missing-audience"]), ("options", ["set": values])])
+            _ = try await stage.console.act("edit", edit, as: person)
             let hold: JSONValue = ["options": ["app": "drop", "type": "promotional"], "because": "the wrong campaign"]
             _ = try await stage.console.call("POST", "/api/acts/hold-add", hold, as: person)
             var report = Heartbeat(

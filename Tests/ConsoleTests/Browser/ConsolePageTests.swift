@@ -251,6 +251,8 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('.headline .tag')?.textContent === 'cancelled'", "it is followed")
                 let acts = try await stage.console.servers.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["reveal", "edit", "pause", "replay-note", "rate", "resume", "rate", "cancel"])
+                try await stage.open("audit")
+                try await stage.until("$$('td code').some((one) => one.textContent === '/id=\"evt_new\"')")
                 try await stage.expectQuiet()
             }
         }

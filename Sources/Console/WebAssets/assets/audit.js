@@ -26,6 +26,11 @@ function filterShown({ itemCount, ...filter }, { isResult = false, group = null,
   return parts.length === 0 ? none : parts.flatMap((part, place) => [place > 0 ? ", " : null, part]);
 }
 
+/** Returns the changed places of an edit with their values. */
+function changesShown(changes) {
+  return changes.map((one) => [el("br", {}), el("code", {}, el("bdi", {}, one))]);
+}
+
 /** Returns the replay of an entry, the button that undoes it, or the act that has undone it. */
 function entryMore(entry) {
   if (entry.replay) return link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`, { class: "kept" });
@@ -40,6 +45,6 @@ const auditView = {
   show({ acts: entries }) {
     if (entries.length === 0) return [nothing("audit", "No actions yet", "Each act is kept here with who did it, and why.")];
     return [table(["#act", "when", "who", "what", "#items", "about", "because", "more"], entries.map((entry) => [
-      String(entry.number), ago(entry.at), entry.by, el("b", { class: "kept" }, entry.act), grouped(entry.items), filterShown(entry.filter, entry), entry.because, entryMore(entry)]), { label: "audit", kind: "cards" })];
+      String(entry.number), ago(entry.at), entry.by, el("b", { class: "kept" }, entry.act), grouped(entry.items), [filterShown(entry.filter, entry), changesShown(entry.changes)], entry.because, entryMore(entry)]), { label: "audit", kind: "cards" })];
   },
 };
