@@ -26,8 +26,14 @@ extension DeadLetterSession {
         guard try confirm(preview.question) else { return .answerIsNo }
         let started = try await replays.start(preview, input, by: try actingOperator())
         let items = started.items.of("item")
-        explain(["Replay \(started.id) has started: \(items). It continues if this terminal closes."])
-        if let begin = started.notBefore { explain(["It sends from \(HumanText.instant(begin)) on."]) }
+        if let begin = started.notBefore {
+            let start = "\(HumanText.instant(begin)) (\(HumanText.ahead(begin, input.now)))"
+            explain([
+                "Replay \(started.id) is scheduled: \(items), sent from \(start) on, also if this terminal closes."
+            ])
+        } else {
+            explain(["Replay \(started.id) has started: \(items). It continues if this terminal closes."])
+        }
         guard !words.has("detach"), started.notBefore == nil else {
             if isJSON { print(started.json.written) }
             return .done

@@ -66,7 +66,7 @@ extension DeadLetterSession {
         if let id { return try await report(try await replays.progress(of: id, input)) }
         let latest = try await replays.latest()
         answer(
-            latest.json,
+            latest.json(at: input.now),
             lines: table(of: latest),
             emphasis: emphasis
         )
@@ -79,9 +79,12 @@ extension DeadLetterSession {
         let rows = latest.map { entry in
             let record = entry.replay
             let isEnding = record.finishedAt == nil && record.state == .cancelled
+            let start = record.scheduledStart(at: now)
             return [
-                String(record.id), record.state.rawValue + (isEnding ? ", ending" : ""),
-                HumanText.ago(record.startedAt, now), HumanText.cut(record.operator, to: 20), record.items.grouped,
+                String(record.id),
+                start.map { _ in "scheduled" } ?? record.state.rawValue + (isEnding ? ", ending" : ""),
+                start.map { HumanText.ahead($0, now) } ?? HumanText.ago(record.startedAt, now),
+                HumanText.cut(record.operator, to: 20), record.items.grouped,
                 entry.settled.grouped, HumanText.cut(record.because, to: 500),
             ]
         }

@@ -20,13 +20,14 @@ extension ReplayAnswer {
         let failures = progress.outcomes.filter { $0.key.isFailure }.values.reduce(0, +)
         if failures > 0 { parts.append("\(failures.grouped) failed") }
         if progress.underWay > 0 { parts.append("\(progress.underWay.grouped) under way") }
+        if let start = replay.scheduledStart(at: now) { parts.append("starts \(HumanText.ahead(start, now))") }
         if let left = timeLeft { parts.append("about \(left.roughly) left") }
         return parts.joined(separator: " · ")
     }
 
     /// The estimated remaining time, or `nil` while too little is settled for an estimate.
     private var timeLeft: Duration? {
-        let passed = now.microseconds - replay.startedAt.microseconds
+        let passed = now.microseconds - replay.sendsFrom.microseconds
         guard progress.settled >= 20, passed > 2_000_000, replay.state == .running else { return nil }
         let open = progress.waiting + progress.underWay
         return open == 0 ? nil : .microseconds(passed / Int64(progress.settled) * Int64(open))
@@ -36,8 +37,10 @@ extension ReplayAnswer {
         var state = replay.state.rawValue
         if let reason = replay.pauseReason, replay.state == .paused { state += ", \(reason)" }
         if replay.finishedAt == nil, replay.state == .cancelled { state += ", what has gone out comes to its end" }
+        let start = replay.scheduledStart(at: now)
+        if let start { state = "scheduled, starts at \(HumanText.instant(start)) (\(HumanText.ahead(start, now)))" }
         var lines = [
-            "Replay \(replay.id) of \(replay.items.of("item")) by \(replay.operator), begun "
+            "Replay \(replay.id) of \(replay.items.of("item")) by \(replay.operator), \(start == nil ? "begun" : "created") "
                 + "\(HumanText.instant(replay.startedAt)): \(state)"
         ]
         var table = TextTable(["outcome", "items"])
@@ -67,8 +70,8 @@ extension ReplayAnswer {
         if replay.finishedAt == nil, let rate = replay.pace.rate {
             lines.append("It sends at most \(rate.of("item")) per second.")
         }
-        if replay.finishedAt == nil, let begin = replay.pace.notBefore, begin > now {
-            lines.append("It sends from \(HumanText.instant(begin)) on.")
+        if replay.state == .paused, let begin = replay.pace.notBefore, begin > now {
+            lines.append("Resumed before, it sends from \(HumanText.instant(begin)) on.")
         }
         if !failures.isEmpty { lines.append("Most recent failures; details: bellhop dead-letters show ITEM") }
         for failure in failures {

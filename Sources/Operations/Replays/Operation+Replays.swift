@@ -17,7 +17,9 @@ extension Operation {
                 items: 0...1,
                 work: .reading { fields, context in
                     let (operations, input) = (ReplayOperations(context), DeadLetterInput("replays", fields))
-                    guard let id = try input.replayNumber() else { return try await operations.latest().json }
+                    guard let id = try input.replayNumber() else {
+                        return try await operations.latest().json(at: input.now)
+                    }
                     return try await operations.answer(try await operations.progress(of: id, input)).json
                 }
             ),

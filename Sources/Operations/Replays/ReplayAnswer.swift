@@ -59,7 +59,7 @@ package struct ReplayAnswer: Sendable {
             ("failed", .array(course.failed.map(JSONValue.int))),
         ]
         return .members(
-            progress.replay.members + [
+            progress.replay.members(at: now) + [
                 ("waiting", .int(progress.waiting)), ("underWay", .int(progress.underWay)),
                 ("outcomes", .members(outcomes)), ("failures", .array(failed)), ("course", .members(shares)),
                 ("reach", reach?.json ?? .null), ("unsent", .array(others)),
@@ -84,13 +84,25 @@ extension ReplayReach {
 }
 
 extension ReplayRecord {
+    /// The start time, if it is still to come.
+    ///
+    /// A replay is stored as running from its creation, since it reserves its items.
+    package func scheduledStart(at now: Timestamp) -> Timestamp? {
+        guard state == .running, finishedAt == nil, let start = pace.notBefore, start > now else { return nil }
+        return start
+    }
+
+    /// The time from which it sends.
+    package var sendsFrom: Timestamp { max(startedAt, pace.notBefore ?? startedAt) }
+
     /// The members that every answer has for a replay.
-    package var members: [(String, JSONValue)] {
+    package func members(at now: Timestamp) -> [(String, JSONValue)] {
         [
             ("replay", .int(id)), ("state", .string(state.rawValue)), ("by", .string(self.operator)),
             ("because", .string(because)), ("items", .int(items)),
             ("rate", pace.rate.map(JSONValue.int) ?? .null), ("ramp", .bool(pace.isRamped)),
             ("pauseAt", .int(pace.pauseShare)), ("notBefore", .optional(pace.notBefore?.description)),
+            ("scheduled", .bool(scheduledStart(at: now) != nil)),
             ("pauseReason", .optional(pauseReason)),
             ("startedAt", .string(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
             ("filter", .object(filter)),

@@ -101,10 +101,12 @@ package struct ReplayOperations: Sendable {
             return input.error(.tryAgain, "another replay held some of them", advice: "look again")
         }
         let settled = "\(other.settled.grouped) of \(other.replay.items.grouped) are settled"
+        let start = other.replay.scheduledStart(at: input.now)
+        let state = start.map { "scheduled for \(HumanText.instant($0))" } ?? other.replay.state.rawValue
         return input.error(
             .tryAgain,
             "replay \(id) of \(other.replay.operator), begun \(HumanText.ago(other.replay.startedAt, input.now)), "
-                + "\(other.replay.state.rawValue), holds some of them (\(settled))",
+                + "\(state), holds some of them (\(settled))",
             advice: "wait for it, or bellhop dead-letters cancel \(id)"
         )
     }
@@ -199,9 +201,9 @@ package struct ReplayOperations: Sendable {
 
 extension [ReplayEntry] {
     /// The answer of `replays`.
-    package var json: JSONValue {
+    package func json(at now: Timestamp) -> JSONValue {
         .members([
-            ("replays", .array(map { .members($0.replay.members + [("settled", .int($0.settled))]) }))
+            ("replays", .array(map { .members($0.replay.members(at: now) + [("settled", .int($0.settled))]) }))
         ])
     }
 }

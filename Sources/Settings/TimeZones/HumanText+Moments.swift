@@ -10,6 +10,11 @@ extension HumanText {
         return span >= .seconds(1) ? "\(span.roughly) ago" : "now"
     }
 
+    /// Returns `in 3 h`, for an instant that is still to come.
+    package static func ahead(_ moment: Timestamp, _ now: Timestamp) -> String {
+        "in " + Duration.microseconds(max(0, moment.microseconds - now.microseconds)).roughly
+    }
+
     /// Returns an instant such as `2026-11-21 03:12:04 UTC`.
     package static func instant(_ moment: Timestamp) -> String {
         String(moment.description.prefix(19)).replacing("T", with: " ") + " UTC"

@@ -225,11 +225,25 @@ struct DeadLetterActionTests {
             )
             let begun = await prompt.run(["dead-letters", "replay", "good", "--at", "8h"] + Self.why)
             #expect(begun.code == .done, "\(begun.complaints)")
-            #expect(begun.output.contains("It sends from 20"), "\(begun.output)")
+            #expect(begun.output.hasPrefix("Replay 1 is scheduled: 1 item, sent from 20"), "\(begun.output)")
+            #expect(!begun.output.contains("started"), "\(begun.output)")
             let past = await prompt.run(["dead-letters", "replay", "--all", "--at", "2020-01-01T00:00:00Z"] + Self.why)
             #expect(past.code == .usage)
             let shown = await prompt.run("dead-letters", "replays", "1", "--json")
             #expect(shown.output.contains(#""waiting":1"#), "\(shown.output)")
+            #expect(shown.output.contains(#""scheduled":true"#), "\(shown.output)")
+            let list = await prompt.run("dead-letters", "replays").output.split(separator: "\n")
+            let row = list.last.map { $0.split(separator: " ").joined(separator: " ") } ?? ""
+            #expect(row.hasPrefix("1 scheduled in 7 h ada 1 0"), "\(list)")
+            let text = await prompt.run("dead-letters", "replays", "1").output
+            #expect(text.contains(": scheduled, starts at 20") && text.contains("(in 7 h)"), "\(text)")
+            #expect(text.contains("by ada, created 20") && !text.contains("running"), "\(text)")
+            let taken = await prompt.run(["dead-letters", "replay", "--all"] + Self.why)
+            #expect(taken.complaints.contains(", scheduled for 20"), "\(taken.complaints)")
+            let paused = await prompt.run(["dead-letters", "pause", "1"] + Self.why).output
+            #expect(paused.contains(": paused") && paused.contains("it sends from 20"), "\(paused)")
+            let resumed = await prompt.run(["dead-letters", "resume", "1"] + Self.why).output
+            #expect(resumed.contains(": scheduled, starts at"), "\(resumed)")
             _ = try await pipeline.servers.owner.run("UPDATE replays SET not_before = now()")
             try await pipeline.wait(for: 1, "SELECT count(*) FROM notifications")
         }

@@ -116,6 +116,22 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("a replay with a later start is scheduled, on its page and in the list")
+        func scheduled() async throws {
+            try await ConsoleStage.with([DeadLetterSamples.rejected("l1")]) { stage in
+                let person = try await stage.console.signIn()
+                let replay = JSONObject([("items", ["l1"]), ("options", ["at": "3h"])])
+                _ = try await stage.console.act("replay", replay, as: person)
+                try await stage.signIn(at: "#/replays/1")
+                try await stage.until("$('.headline .tag')?.textContent === 'scheduled'")
+                try await stage.until("/, created .+, starts in 2 h: /.test($('#main .lead').textContent)")
+                try await stage.open("replays")
+                let row = "$$('[aria-label=replays] tbody td').slice(0, 3).map((one) => one.textContent).join()"
+                try await stage.until(row, is: "Replay 1,scheduled,in 2 h")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("the replay of one event that failed again names its dead letter as the state of its user")
         func failedAgain() async throws {
             var letter = DeadLetterSamples.rejected("l1", user: "ada")

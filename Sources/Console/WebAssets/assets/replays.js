@@ -1,5 +1,10 @@
 // Replays: their progress and their results.
 
+/** Returns the state: a replay is stored as running before its start time, too. */
+function replayState({ state, scheduled }) {
+  return scheduled ? "scheduled" : state;
+}
+
 /** Outcomes that are shown as failures. */
 const BAD = ["failed", "refused", "too-old"];
 
@@ -104,15 +109,15 @@ function replayShown(replay) {
   const settled = Object.values(replay.outcomes).reduce((sum, one) => sum + one, 0);
   const failed = BAD.map((name) => replay.outcomes[name] ?? 0).reduce((sum, one) => sum + one, 0);
   const share = replay.items > 0 ? settled / replay.items : 1;
-  const seconds = (Date.now() - Date.parse(replay.startedAt)) / 1_000;
+  const seconds = (Date.now() - Math.max(Date.parse(replay.startedAt), Date.parse(replay.notBefore ?? replay.startedAt))) / 1_000;
   const pace = replay.rate ? 1 / replay.rate : settled >= 20 && seconds > 2 ? seconds / settled : null;
-  const left = replay.state === "running" && pace !== null ? pace * (replay.items - settled) : null;
+  const left = replayState(replay) === "running" && pace !== null ? pace * (replay.items - settled) : null;
   const words = `${grouped(settled)} of ${of(replay.items, "item")} settled`;
   return [
     el("p", { class: "crumbs" }, link("#/replays", "Replays")),
-    el("div", { class: "headline" }, el("h2", {}, `Replay ${replay.replay}`), tag(replay.state, isGood(replay) ? "good" : replay.state === "done" ? "" : stateKind(replay.state)),
+    el("div", { class: "headline" }, el("h2", {}, `Replay ${replay.replay}`), tag(replayState(replay), isGood(replay) ? "good" : replay.state === "done" ? "" : stateKind(replayState(replay))),
       replay.pauseReason && replay.state === "paused" ? tag(replay.pauseReason, "warn") : null),
-    el("p", { class: "lead" }, `By ${replay.by}, begun `, ago(replay.startedAt), `: ${replay.because}`),
+    el("p", { class: "lead" }, `By ${replay.by}, ${replay.scheduled ? "created" : "begun"} `, ago(replay.startedAt), replay.scheduled ? [", starts ", ago(replay.notBefore)] : "", `: ${replay.because}`),
     progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
     el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", unsentWords(replay), replay.reach ? `, fanned out ${replay.reach.words}` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
       left === null ? "" : `, about ${span(left)} left`, replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
@@ -143,11 +148,11 @@ const replaysView = {
     return { ...found, letter, userHas: letter && found.finishedAt ? await whatUserHas(letter) : null };
   },
   /** A running replay is polled every second. */
-  pace: (found) => (found.replays || found.userHas?.isOpen ? 5 : found.finishedAt ? 30 : 1),
+  pace: (found) => (found.replays || found.scheduled || found.userHas?.isOpen ? 5 : found.finishedAt ? 30 : 1),
   show(found) {
     if (!found.replays) return replayShown(found);
     if (found.replays.length === 0) return [nothing("replays", "No replays yet", "Start a replay from dead letters; it runs in the background.")];
     return [table(["replay", "state", "begun", "by", "#items", "#settled", "because"], found.replays.map((one) => [
-      link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(one.state, stateKind(one.state)), ago(one.startedAt), one.by, grouped(one.items), grouped(one.settled), one.because]), { label: "replays" })];
+      link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(replayState(one), stateKind(replayState(one))), ago(one.scheduled ? one.notBefore : one.startedAt), one.by, grouped(one.items), grouped(one.settled), one.because]), { label: "replays" })];
   },
 };
