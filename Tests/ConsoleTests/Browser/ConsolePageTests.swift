@@ -240,6 +240,7 @@ extension ConsoleBrowserTests {
                 try await stage.write("slower", into: "because")
                 try await stage.press("Resume")
                 try await stage.until("$('#main').textContent.includes('20/s')")
+                try await stage.until("$('#toasts').textContent.includes('Resumed replay 1.')", "the act, not a state")
                 try await stage.press("Rate …")
                 try await stage.write("30", into: "rate")
                 try await stage.write("it is well", into: "because")

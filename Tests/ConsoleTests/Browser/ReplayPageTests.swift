@@ -22,7 +22,8 @@ extension ConsoleBrowserTests {
                 try await stage.browser.type("40")
                 try await stage.write("it is slow", into: "because")
                 try await stage.submit()
-                try await stage.until("$('#toasts').textContent.includes('Replay 1 sends 40 per second now.')")
+                let changed = "Changed the rate of replay 1 to 40 per second."
+                try await stage.until("$('#toasts').textContent.includes('\(changed)')")
                 let rates = try await stage.console.servers.column("SELECT rate::text FROM replays")
                 #expect(rates == ["40"])
                 try await stage.open("audit")

@@ -13,16 +13,17 @@ function replayControls(replay) {
   const rateField = (isFirst) => field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", "data-first": isFirst, value: replay.rate ?? "", placeholder: "as fast as possible" }));
   const rate = () => perform({
     act: "replay-resume", title: `Rate of replay ${replay.replay}`, verb: "Change the rate", asksForCount: false, extra: rateField(true),
-    body: (extra) => ({ items: [String(replay.replay)], options: extra }), says: (done) => `Replay ${replay.replay} sends ${grouped(done.rate)} per second now.`,
+    body: (extra) => ({ items: [String(replay.replay)], options: extra }), says: (done) => `Changed the rate of replay ${replay.replay} to ${grouped(done.rate)} per second.`,
   }).then(refreshSoon);
   const pause = () => performAtOnce({
-    act: "replay-pause", note: "replay-note", body: { items: [String(replay.replay)] }, says: `Replay ${replay.replay} is paused.`,
+    act: "replay-pause", note: "replay-note", body: { items: [String(replay.replay)] }, says: `Paused replay ${replay.replay}.`,
   }).then(refreshSoon);
   const control = (verb, words, danger) => button(words, () => perform({
     act: `replay-${verb}`, title: `${words} replay ${replay.replay}`, verb: words, danger, asksForCount: false,
     extra: verb === "resume" ? rateField(false) : null, body: (extra) => ({ items: [String(replay.replay)], options: extra }),
     note: verb === "cancel" ? `${grouped(replay.waiting ?? 0)} that wait open again; what has gone out comes to its end.` : null,
-    says: () => `Replay ${replay.replay} is ${verb === "cancel" ? "cancelled" : "running"}.`,
+    // It names the act and not the state, since it outlasts the state of a replay that ends soon.
+    says: () => `${verb === "cancel" ? "Cancelled" : "Resumed"} replay ${replay.replay}.`,
   }).then(refreshSoon), { kind: danger ? "danger" : "" });
   const cancel = control("cancel", "Cancel", true);
   if (replay.state === "paused") return [control("resume", "Resume"), cancel];
