@@ -33,7 +33,7 @@ enum MigrateCommand: Command {
         if let partitions, !layouts.contains(partitions) {
             throw call.words.misuse("--partitions takes 0, 8 or 64, not \(partitions)")
         }
-        let setup = try call.setup(requiring: [.databaseURL])
+        let setup = try call.setup(requiring: [.databaseURL], reading: [])
         // Another machine may be migrating. In that case the command waits for its lock.
         let isCheck = call.words.has("check")
         return try await reaching(

@@ -24,7 +24,7 @@ enum TokenCommand: Command {
         let span = try call.words.optional("valid", "a span from 1s to 365d, such as 12h") { text in
             Duration(text: text).flatMap { (.seconds(1) ... .seconds(365 * 86_400)).contains($0) ? $0 : nil }
         }
-        let configuration = try call.setup().configuration
+        let configuration = try call.setup(reading: []).configuration
         let now = SystemTime().now()
         let terms = TokenIssuer.Terms(
             audience: configuration.jwtAudience,

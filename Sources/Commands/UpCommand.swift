@@ -25,7 +25,10 @@ enum UpCommand: Command {
         try call.words.expectNoOperands()
         let asked = try call.words.number("workers", in: 1...PoolCommand.mostWorkers)
         let workers = asked ?? min(ProcessInfo.processInfo.activeProcessorCount, usuallyAtMost)
-        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let setup = try call.setup(
+            requiring: [.amqpURL, .databaseURL, .catalogs],
+            reading: Setting.usualFiles.union(Setting.filesOfAPI).union([.operators])
+        )
         let catalogs = try setup.catalogs()
         let configuration = setup.configuration
         let logger = configuration.log.makeLogger(label: name)

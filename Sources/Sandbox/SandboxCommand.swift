@@ -41,7 +41,7 @@ package enum SandboxCommand: Command {
     package static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
         let options = try order(call.words)
-        let configuration = try call.configuration()
+        let configuration = try call.configuration(reading: [])
         let logger = configuration.log.makeLogger(label: name)
         let sandbox = try await start(options)
         let group = ServiceGroup(

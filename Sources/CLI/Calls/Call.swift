@@ -20,11 +20,18 @@ package struct Call: Sendable {
 
     /// Returns the configuration from the command's flags and the environment.
     ///
-    /// Faults end the command with exit code 78.
-    package func configuration(requiring required: Set<Setting> = []) throws(ConfigurationFaults)
-        -> BellhopConfiguration
-    {
-        try BellhopConfiguration.read(flags: words.settings, environment: shell.environment, required: required).get()
+    /// Faults end the command with exit code 78. A missing file is one only if the command reads `files` with its
+    /// setting, or requires it.
+    package func configuration(
+        requiring required: Set<Setting> = [],
+        reading files: Set<Setting> = Setting.usualFiles
+    ) throws(ConfigurationFaults) -> BellhopConfiguration {
+        try BellhopConfiguration.read(
+            flags: words.settings,
+            environment: shell.environment,
+            required: required,
+            files: files
+        ).get()
     }
 
     /// Prints an answer: one JSON value for a program, or a text that Bellhop laid out for people.

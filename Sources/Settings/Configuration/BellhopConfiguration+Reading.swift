@@ -9,19 +9,22 @@ extension BellhopConfiguration {
     ///   - environment: the environment of the process.
     ///   - file: the JSON5 file; `nil` takes it from the flag `config` or from `BELLHOP_CONFIG`.
     ///   - required: settings that the current command requires.
+    ///   - files: settings whose files the current command reads, in addition to the required ones; `nil` means all.
     /// - Returns: the configuration, or all its faults.
     package static func read(
         flags: [String: String] = [:],
         environment: [String: String] = ProcessInfo.processInfo.environment,
         file: String? = nil,
-        required: Set<Setting> = []
+        required: Set<Setting> = [],
+        files: Set<Setting>? = nil
     ) -> Result<BellhopConfiguration, ConfigurationFaults> {
         let named = environment[Setting.config.environmentName].flatMap { $0.isEmpty ? nil : $0 }
         var reader = ConfigurationReader(
             flags: flags,
             environment: environment,
             file: file ?? flags[Setting.config.flagName] ?? named,
-            required: required
+            required: required,
+            files: files
         )
         reader.refuseUnknownNames(known: Setting.all)
         let configuration = BellhopConfiguration(reader: &reader)

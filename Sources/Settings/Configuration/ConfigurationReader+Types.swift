@@ -84,7 +84,10 @@ extension ConfigurationReader {
     }
 
     /// Reads the path of an existing, readable file or folder.
+    ///
+    /// A missing file is a fault only if the command reads it: others must work without it.
     package mutating func path(_ setting: Setting, of kind: PathKind) -> String? {
+        guard isRead(setting) else { return string(setting) }
         let expected = kind == .file ? "the path of a readable file" : "the path of a readable folder"
         return read(setting, expected: expected) { path in
             var isFolder: ObjCBool = false

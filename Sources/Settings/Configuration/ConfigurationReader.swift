@@ -26,6 +26,7 @@ package struct ConfigurationReader {
     private let environment: [String: String]
     private let file: ConfigurationFile?
     private let required: Set<Setting>
+    private let files: Set<Setting>?
 
     /// Creates a reader and reads the file.
     ///
@@ -34,13 +35,16 @@ package struct ConfigurationReader {
     ///   - environment: the whole environment; only `BELLHOP_*` is read. An empty value counts as not set.
     ///   - file: path of a JSON5 file.
     ///   - required: settings whose absence is a fault.
+    ///   - files: settings whose files the command reads, in addition to the required ones; `nil` means all.
     package init(
         flags: [String: String],
         environment: [String: String],
         file: String?,
-        required: Set<Setting> = []
+        required: Set<Setting> = [],
+        files: Set<Setting>? = nil
     ) {
         self.flags = flags
+        self.files = files
         self.environment = environment.filter { !$0.value.isEmpty }
         self.required = required
         switch file.map(ConfigurationFile.read(path:)) {
@@ -85,6 +89,11 @@ package struct ConfigurationReader {
             )
         )
         return nil
+    }
+
+    /// Whether the command reads the file that a setting names.
+    func isRead(_ setting: Setting) -> Bool {
+        files.map { $0.contains(setting) } ?? true || required.contains(setting)
     }
 
     /// Adds a fault of a setting that is valid alone but not together with the others.

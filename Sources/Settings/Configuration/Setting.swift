@@ -90,6 +90,12 @@ package struct Setting: Sendable, Hashable {
         .log,
     ]
 
+    /// The settings whose files most commands read.
+    package static let usualFiles: Set<Setting> = [.catalogs, .providers]
+
+    /// The settings whose files the inbox API reads as well.
+    package static let filesOfAPI: Set<Setting> = [.signIn, .jwtKeys, .publishers]
+
     /// The settings that a command line accepts: all of them, and the `…_FILE` of each secret.
     package static let spellings: [Setting] = all + all.compactMap(\.inFile)
 }
