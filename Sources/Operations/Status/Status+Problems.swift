@@ -87,6 +87,13 @@ extension Status {
         let lanes = idle.compactMap { queue -> (name: String, ready: Int)? in
             if case .lane(let lane) = queue.purpose { (lane.rawValue, queue.counts?.ready ?? 0) } else { nil }
         }
+        let dead = idle.first { $0.purpose == .dead }
+        if let silence = silenceOfConsumers {
+            let waiting =
+                Self.waiting(lanes.map(\.ready).reduce(0, +), "message")
+                + Self.waiting(dead?.counts?.ready ?? 0, "dead letter")
+            return [whyNothingIsSeen(silence, waiting)]
+        }
         var problems: [String] = []
         if lanes.count == Lane.allCases.count {
             let waiting = Self.waiting(lanes.map(\.ready).reduce(0, +), "message")
@@ -96,11 +103,36 @@ extension Status {
                 "no worker serves the \($0.name) lane\(Self.waiting($0.ready, "message")): \(startingWorkers)"
             }
         }
-        if let dead = idle.first(where: { $0.purpose == .dead }) {
+        if let dead {
             let waiting = Self.waiting(dead.counts?.ready ?? 0, "dead letter")
             problems.append(whyNobodyFiles(waiting, worksSomebody: lanes.count < Lane.allCases.count))
         }
         return problems
+    }
+
+    /// The common silence of all processes, if no queue has a consumer and no process that would consume has been seen
+    /// since.
+    var silenceOfConsumers: CommonSilence? {
+        let isSeen = processes.contains { ["worker", "scheduler"].contains($0.report.identity.role) }
+        let isConsumed = broker.value?.contains { queue in
+            switch queue.purpose {
+            case .lane, .dead: queue.counts?.consumers != 0
+            case .resume, .retry, .replay, .receipts: false
+            }
+        }
+        return isSeen || isConsumed != false ? nil : commonSilence
+    }
+
+    /// Describes that the broker has no consumer and the database no heartbeat, which have one cause.
+    private func whyNothingIsSeen(_ silence: CommonSilence, _ waiting: String) -> String {
+        let heartbeats =
+            switch silence {
+            case .lasting(let time): "no process has written a heartbeat for \(time.roughly)"
+            case .over(let time):
+                "no worker or scheduler has written a heartbeat since a pause of all, which ended \(time.roughly) ago"
+            }
+        return "no queue has a consumer\(waiting), and \(heartbeats): workers and schedulers were killed, or cannot "
+            + "reach the servers. Look again in ten seconds; if it stays, start them, see docs/runbooks/role-down.md"
     }
 
     private var fullQueues: [String] { (broker.value ?? []).filter(\.isFull).map(\.lengthProblem) }

@@ -45,7 +45,8 @@ extension Status {
 
     /// The report of a common silence, which does not blame any process.
     var silenceProblems: [String] {
-        switch commonSilence {
+        guard silenceOfConsumers == nil else { return [] }
+        return switch commonSilence {
         case .lasting(let silence):
             [
                 "no process has written a heartbeat for \(silence.roughly), as after an outage of the database: look "

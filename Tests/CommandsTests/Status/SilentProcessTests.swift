@@ -85,6 +85,17 @@ struct SilentProcessTests: ProcessReporting {
                 #expect(Self.count(none, containing: "it hangs") == 0, "\(none)")
                 let lasting = "no process has written a heartbeat for 4"
                 #expect(Self.count(none, containing: lasting) == 1, "\(none)")
+                let together = "no queue has a consumer, and no process has written a heartbeat for 4"
+                #expect(none.first?.hasPrefix(together) == true, "\(none)")
+                #expect(none.first?.contains("workers and schedulers were killed") == true, "\(none)")
+                #expect(Self.count(none, containing: " runs") == 0, "one problem, with one cause: \(none)")
+                // A process without a queue writes first.
+                try await book.announce(Self.report("a1", "same", role: "api"))
+                let first = try await Self.problems(prompt)
+                let since = "no worker or scheduler has written a heartbeat since a pause of all, which ended"
+                #expect(Self.count(first, containing: since) == 1, "\(first)")
+                #expect(Self.count(first, containing: "1 process has") + Self.count(first, containing: " runs") == 0)
+                _ = try await servers.owner.run("DELETE FROM processes WHERE id = 'a1'")
                 // The first one writes again.
                 try await book.announce(processes[1])
                 let marked = try await servers.owner.run("SELECT id FROM processes WHERE figures ? 'resumed'")
