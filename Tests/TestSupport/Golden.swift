@@ -41,6 +41,7 @@ package struct Golden {
         for (value, name) in values { text = text.replacing(value, with: "<\(name)>") }
         text = text.replacing(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z| UTC| [+-]\d\d:\d\d)?/, with: "<time>")
         text = text.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/, with: "<uuid>")
+        // The date of the user's time, too, if it is another one than in UTC.
         text = text.replacing(/<time> \((\d\d-\d\d )?\d\d:\d\d\)/, with: "<time>")
         text = text.replacing(/paused it (now|\d+ s ago)/, with: "paused it <ago>")
         text = text.replacing(/("(?:lastEventId|next|lastDay)"):("[^"]*"|\[[^\]]*\])/) { "\($0.output.1):<masked>" }
