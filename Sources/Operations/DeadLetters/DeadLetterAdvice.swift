@@ -17,23 +17,26 @@ package enum DeadLetterAdvice {
         /// A replay helps only after a catalogue, a release or another cause was corrected.
         case replayAfterFix = "replay-after-fix"
         case edit
-        /// The message cannot be sent at all: its producer must send it again.
+        /// No act is better than the others: the message cannot be sent at all, or an operator has to read it first.
         case none
     }
 
     private static func copyWords(in state: DeadLetterState?) -> String {
         switch state {
-        case .open: "it is corrected, and nothing sends it: replay it"
+        case .open:
+            "a corrected copy that no replay sends, as after a cancelled edit: read it, then replay, edit or discard it"
         case .replaying: "it is corrected, and the replay sends it"
         case .resolved: "it is corrected, and a replay has resolved it"
         case .discarded: "it is corrected, and was discarded: restore it if it still matters"
-        case nil: "it is corrected: replay it if it is open; a replay that is running sends it"
+        case nil:
+            "corrected copies; no replay sends the open ones, as after a cancelled edit: read one, then replay, edit or "
+                + "discard them"
         }
     }
 
-    /// Returns the act that a page recommends for an item in this state, or for a group if there is none.
-    package static func act(for cause: DeadLetterCause, in state: DeadLetterState? = nil) -> Act {
-        if cause.stage == .desk { return state == nil || state == .open ? .replay : .none }
+    /// Returns the act that a page recommends.
+    package static func act(for cause: DeadLetterCause) -> Act {
+        if cause.stage == .desk { return .none }
         return switch cause.reason {
         case "missing-id", "missing-audience", "invalid-field", "id-conflict": .edit
         case "unknown-app", "unknown-type", "newer-message", "refused-by-store", "payload-refused": .replayAfterFix

@@ -50,7 +50,7 @@ package struct DeadLetterAnswer: Sendable {
     package var json: JSONValue {
         var members = item.members
         members.append(("advice", .string(DeadLetterAdvice.words(for: item.cause, in: item.state))))
-        members.append(("recommended", .string(DeadLetterAdvice.act(for: item.cause, in: item.state).rawValue)))
+        members.append(("recommended", .string(DeadLetterAdvice.act(for: item.cause).rawValue)))
         members.append(("runbook", .string(DeadLetterAdvice.runbook(for: item.cause))))
         members.append(("conflict", .array(conflict.map { .string($0.place.text) })))
         members.append(("editedInto", .optional(detail.editedInto)))
