@@ -178,13 +178,16 @@ extension FanoutStopped {
             state == .paused
             ? "bellhop fanouts resume \(record.number) --release continues it and sends all that waits behind the hold."
             : "bellhop hold release \(hold.number) sends all that waits behind it."
+        let earlier =
+            self.hold.isNew
+            ? "" : "The hold is older than this stop: a release also sends what waited before. bellhop hold counts it."
         return [
             "\(fanout) \(pagesWords)",
             "Hold \(hold.number) stops all pushes of \(hold.scope.words), also of other events. "
                 + self.hold.workers.words,
             results?.goneWords ?? "",
             "To end it: \(cancel)bellhop hold discard \(hold.number) \(event), then bellhop hold release \(hold.number).",
-            "To undo: \(undo)",
+            "To undo: \(undo)", earlier,
             "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",
         ].filter { !$0.isEmpty }
     }

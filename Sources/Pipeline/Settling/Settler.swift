@@ -189,23 +189,22 @@ struct Settler: Sendable {
             // The server does not report which of them another batch has claimed.
             return settled.indices.map { $0 < settled.count - count }
         }
-        var (undone, stuck): ([Int], [(Disposition, why: String)]) = ([], [])
+        var (done, stuck): ([Int], [(Disposition, why: String)]) = ([], [])
+        done.reserveCapacity(settled.count)
         var missing = 0
         for (place, result) in written.enumerated() {
             switch result {
             case .written(let isMissing):
+                done.append(place)
                 missing += isMissing ? 1 : 0
-                continue
             case .stuck(let why): stuck.append((settled[place], why))
             case .refused(let why): batch.messages.giveUp([settled[place].index], because: why)
             case .abandoned: batch.messages.giveUp([settled[place].index])
             }
-            undone.append(place)
         }
         if missing > 0 { context.metrics.deliveries.lostClaims.increment(by: missing) }
-        var done = settled
-        for place in undone.reversed() { done.remove(at: place) }
-        return (done, stuck)
+        // Usually all are written, and the same array needs no copy of each element.
+        return (done.count == settled.count ? settled : done.map { settled[$0] }, stuck)
     }
 
     /// Tries to write a settlement for about as long as its lease; afterwards another batch may claim the delivery.

@@ -318,6 +318,7 @@ struct FanoutsCommandTests {
             #expect(again.hasPrefix(pages), "\(again)")
             #expect(again.contains("bellhop hold discard 1 --event e1"), "\(again)")
             #expect(again.contains("bellhop fanouts resume \(number) --release"), "\(again)")
+            #expect(again.contains("a release also sends what waited before"), "\(again)")
             let back = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why).output
             #expect(back.contains("Resumed 1 fan-out."), "\(back)")
             #expect(back.contains("Released hold 1"), "\(back)")
@@ -377,6 +378,7 @@ struct FanoutsCommandTests {
             let why = ["--by", "ada", "--because", "wrong prices"]
             let stopped = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
             #expect(stopped.contains("To end it: bellhop hold discard 1 --event e1"), "\(stopped)")
+            #expect(!stopped.contains("a release also sends"), "\(stopped)")
             let dry = await prompt.run(["fanouts", "resume", "\(number)", "--dry-run", "--release"] + why)
             #expect(dry.code == .done)
             #expect(
