@@ -123,7 +123,8 @@ extension HoldDiscarded {
         guard discard.isOfEvent else {
             return "Deliveries that are deferred for quiet hours, a digest or a retry reach the hold when they are due."
         }
-        return "No delivery of this event waits any longer. \(Self.killedWorkers) To send everything else that waits: "
+        return
+            "No delivery of this event waits any longer. \(Self.includesKilledWorkers) To send everything else that waits: "
             + "bellhop hold release \(discard.hold.number)."
     }
 }

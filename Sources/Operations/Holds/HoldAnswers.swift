@@ -101,7 +101,7 @@ package struct HoldDiscard: Sendable {
     /// The answer if nothing matches.
     package var nothing: String {
         "Nothing waits behind hold \(hold.number) that matches. Deliveries that were sent before the hold cannot be "
-            + "recalled. \(HoldDiscarded.killedWorkers)"
+            + "recalled. \(HoldDiscarded.killedWorkers) Discard again then, before a release."
     }
 }
 
@@ -118,7 +118,11 @@ package struct HoldDiscarded: Sendable {
     /// No index has the first sends of all events, so that those of a killed worker cannot be counted before they return.
     package static let killedWorkers =
         "If a worker was killed, the deliveries that it was sending come back behind the hold, usually within ten minutes; "
-        + "until then, bellhop fanouts show counts them as being sent. Discard again then, before a release."
+        + "until then, bellhop fanouts show counts them as being sent."
+    /// The same after a discard of an event, which includes them.
+    package static let includesKilledWorkers =
+        "If a worker was killed, the deliveries that it was sending end as discarded when they come back, also after the "
+        + "release; until then, bellhop fanouts show counts them as being sent."
 }
 
 extension Int {

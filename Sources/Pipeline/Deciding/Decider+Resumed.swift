@@ -11,6 +11,15 @@ extension Decider {
         /// It is sent together with others.
         case gather(DigestEntry)
         case withheld(Disposition)
+
+        /// The delivery that is sent, alone or together with others.
+        var shipment: OutgoingDelivery? {
+            switch self {
+            case .send(let shipment): shipment
+            case .gather(let entry): entry.shipment
+            case .withheld: nil
+            }
+        }
     }
 
     /// A resumed delivery, with the data for its decision.

@@ -30,6 +30,14 @@ struct Disposition: Sendable {
         self.settlement = settlement
     }
 
+    /// Ends a delivery whose event an operator has discarded; no attempt is counted.
+    static func discarded(_ shipment: OutgoingDelivery) -> Disposition {
+        Disposition(
+            index: shipment.index,
+            Settlement(shipment.key, .suppressed, reason: HoldAdmin.discarded, burnsAttempt: false)
+        )
+    }
+
     /// Defers a delivery for a minute; no attempt is counted.
     static func putOff(_ key: DeliveryKey, because reason: WaitReason, index: Int = 0) -> Disposition {
         let wait = Duration.seconds(60)

@@ -94,7 +94,14 @@ struct ResumeStage: Sendable {
                 index: index(key),
                 lease: lease
             )
-            switch decider.resume(returned) {
+            let resumed = decider.resume(returned)
+            if let shipment = resumed.shipment, let stored = returned.stored,
+                holds.isDiscarded(shipment, recordedAt: stored.createdAt)
+            {
+                work.withheld.append(.discarded(shipment))
+                continue
+            }
+            switch resumed {
             case .send(let shipment): if !putAside(shipment, batch, &work) { work.shipments.append(shipment) }
             case .gather(let push): if !putAside(push.shipment, batch, &work) { digests.add(push) }
             case .withheld(let disposition): work.withheld.append(disposition)

@@ -14,6 +14,7 @@ package final class ActiveHolds: Sendable {
     private struct State {
         var scopes: [AppID: [HoldScope]] = [:]
         var numbers: [Int64] = []
+        var discarded: [EventID: [DiscardedEvent]] = [:]
         /// The number of running ``sending(_:)`` calls, with or without a drain.
         var senders = 0
     }
@@ -92,19 +93,41 @@ package final class ActiveHolds: Sendable {
         return Obstacle(gate: .hold, backlog: backlog, wait: Self.interval)
     }
 
-    /// Reads the holds before anything is sent.
+    /// Returns whether an operator has discarded a delivery that a killed worker had claimed.
+    ///
+    /// Without a killed worker, the discard itself ends the delivery. A delivery that was recorded after the discard
+    /// began, or whose send has no unknown outcome, was not meant.
+    func isDiscarded(_ shipment: OutgoingDelivery, recordedAt: Timestamp) -> Bool {
+        guard shipment.isRepeat, let events = state.withLock({ $0.discarded[shipment.event] }) else { return false }
+        return events.contains { discarded in
+            recordedAt <= discarded.at
+                && discarded.scope.covers(shipment.app, provider: shipment.outlet.provider, type: shipment.ownType)
+        }
+    }
+
+    /// Reads the holds and the discarded events before anything is sent.
     package func load() async throws(StoreError) {
         let holds = try await store.holds()
+        let discarded: Result<[DiscardedEvent], StoreError>
+        do throws(StoreError) {
+            discarded = .success(try await store.discardedEvents())
+        } catch {
+            discarded = .failure(error)
+        }
         let scopes = Set(holds.map(\.scope))
         let before = state.withLock { state in
             defer {
                 state.scopes = Dictionary(grouping: scopes, by: \.app)
                 state.numbers = holds.map(\.number).sorted()
+                if case .success(let events) = discarded {
+                    state.discarded = Dictionary(grouping: events, by: \.event)
+                }
             }
             return Set(state.scopes.values.joined())
         }
         for scope in scopes.subtracting(before) { tell(scope, isHeld: true) }
         for scope in before.subtracting(scopes) { tell(scope, isHeld: false) }
+        _ = try discarded.get()
     }
 
     /// Reads the holds again.

@@ -122,7 +122,7 @@ extension HoldAdmin {
     /// at intervals of `pause`, until several searches in a row have found nothing.
     ///
     /// The audit entry is written first. After an interruption it may state more than was done, but no action is
-    /// without an entry.
+    /// without an entry. At the end an event of which nothing is left is noted as a ``DiscardedEvent``.
     package func discard(
         _ selection: HoldSelection,
         agreed: Int,
@@ -149,6 +149,8 @@ extension HoldAdmin {
         var rest = selection
         rest.recordedBy = nil
         let left = isHeld ? try await count(rest).deliveries + countDeferred(rest) : 0
+        // If some are left, the operator is asked about them again.
+        if isHeld, left == 0 { try await note(selection, discardedBy: act.integer(0, 0)) }
         return DiscardResult(done: done, left: left, isHeld: isHeld)
     }
 
@@ -259,6 +261,34 @@ extension HoldAdmin {
             VALUES ($1, 'hold-discarded', jsonb_build_object('hold', $2::bigint, 'act', $3::bigint), $4, $5)
         )
         SELECT EXISTS (SELECT FROM holds WHERE number = $2::bigint)
+        """
+    )
+
+    /// Notes the selected event, so that workers end its deliveries that come back later.
+    ///
+    /// `act` is the number of the discard in the audit, whose time is noted. Events of more than 30 days before are
+    /// deleted: no claim is that old.
+    private func note(_ selection: HoldSelection, discardedBy act: Int64) async throws(PostgresError) {
+        guard let event = selection.event else { return }
+        let scope = selection.scope
+        _ = try await pool.run(
+            Self.note,
+            [
+                .text(scope.app.text), .text(event.text), .text(scope.type?.text ?? ""), .text(scope.provider ?? ""),
+                .integer(act),
+            ]
+        )
+    }
+
+    private static let note = Statement(
+        """
+        WITH old AS (
+            DELETE FROM discarded_events WHERE discarded_at < now() - interval '30 days'
+        )
+        INSERT INTO discarded_events AS d (app, event_id, type, provider, discarded_at)
+        SELECT $1, $2, $3, $4, at FROM audit WHERE number = $5
+        ON CONFLICT (app, event_id, type, provider)
+        DO UPDATE SET discarded_at = greatest(d.discarded_at, excluded.discarded_at)
         """
     )
 }

@@ -60,5 +60,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0008_first_contact", PackageResources._008_first_contact_sql),
         Migration("0009_pauses", PackageResources._009_pauses_sql),
         Migration("0010_signed_in_person", PackageResources._010_signed_in_person_sql),
+        Migration("0011_discarded_events", PackageResources._011_discarded_events_sql),
     ]
 }

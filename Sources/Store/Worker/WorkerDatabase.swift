@@ -87,6 +87,7 @@ package protocol OutletStore: Sendable {
     /// Returns the parts of outlets, each with one platform, that have reached devices.
     func platformsReached() async throws(StoreError) -> Set<OutletScope>
     func holds() async throws(StoreError) -> [OperatorHold]
+    func discardedEvents() async throws(StoreError) -> [DiscardedEvent]
     func deathsSince(_ key: BreakerKey) async throws(StoreError) -> Timestamp?
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(StoreError) -> Int
 }

@@ -43,6 +43,7 @@ final class MemoryStore: WorkerDatabase, OutletStore {
 
     struct State {
         var holds: [OperatorHold] = []
+        var discardedEvents: [DiscardedEvent] = []
         var people: [UserKey: Recipient] = [:]
         var follows: [FollowKey: StoredFollow] = [:]
         var records: [NotificationKey: InboxRecord] = [:]
@@ -140,6 +141,8 @@ final class MemoryStore: WorkerDatabase, OutletStore {
     }
 
     func holds() async throws(PostgresError) -> [OperatorHold] { state.withLock(\.holds) }
+
+    func discardedEvents() async throws(PostgresError) -> [DiscardedEvent] { state.withLock(\.discardedEvents) }
 }
 
 extension MemoryStore.State {

@@ -261,6 +261,46 @@ struct HoldTests {
         }
     }
 
+    @Test("what a killed worker had claimed of a discarded event ends as discarded, also after the release")
+    func discardOfClaims() async throws {
+        let sender = GatedSender(isOpen: true)
+        try await Self.run(sender, users: 4) { pipeline, users in
+            let (servers, scope) = (pipeline.servers, try Self.scope("transaction_complete"))
+            let number = try await Self.hold(pipeline, scope)
+            try await Self.publish(pipeline, to: users)
+            try await pipeline.wait(for: 4, Self.held)
+            // One waits, and a killed worker holds one of the event, one of another, and one that is recorded later.
+            for (user, event) in [("u0", "campaign"), ("u1", "campaign"), ("u3", "campaign"), ("u2", "other")] {
+                _ = try await servers.owner.run(
+                    "UPDATE inbox SET event_id = $1 WHERE person = (SELECT number FROM people WHERE user_id = $2)",
+                    [.text(event), .text(user)]
+                )
+            }
+            _ = try await servers.owner.run(
+                """
+                UPDATE deliveries SET state = 'sending', reason = NULL, outlet = NULL, queued_at = NULL, claim = 7,
+                                      updated_at = now()
+                WHERE user_id IN ('u1', 'u2', 'u3')
+                """
+            )
+            let campaign = HoldSelection(scope, of: number, event: EventID(validating: "campaign"))
+            let admin = HoldAdmin(pool: servers.owner)
+            let discarded = try await admin.discard(campaign, agreed: 1, by: Self.ada, pausing: .zero)
+            #expect(discarded == DiscardResult(done: 1, left: 0, isHeld: true))
+            _ = try await servers.owner.run(
+                "UPDATE inbox SET created_at = now() WHERE person = (SELECT number FROM people WHERE user_id = 'u3')"
+            )
+            try await Self.release(pipeline, number)
+            try await servers.pass("10 min", since: "updated_at", in: "deliveries", where: "state = 'sending'")
+            try await pipeline.wait(for: 2, Self.delivered)
+            let ended = "SELECT user_id || ' ' || unknown_sends FROM deliveries WHERE reason = 'discarded' ORDER BY 1"
+            try await eventually("the one of the event is discarded") {
+                try await servers.column(ended) == ["u0 0", "u1 1"]
+            }
+            #expect(Set(sender.tokens) == ["u2", "u3"] && sender.tokens.count == 2)
+        }
+    }
+
     @Test(
         "a worker that starts during a hold applies it before its first send, and after a release sends each once"
     )

@@ -154,6 +154,46 @@ struct HoldAdminTests {
         }
     }
 
+    @Test("an event of which nothing is left after a discard is noted with the beginning of the discard")
+    func noting() async throws {
+        try await ServerFixture.withSchema { servers in
+            let admin = HoldAdmin(pool: servers.owner)
+            let worker = WorkerStore(pool: servers.pool)
+            let scope = HoldScope(app: try Self.scope().app, type: EventType(validating: "system"), provider: "fcm")
+            let hold = try await Self.place(admin, scope)
+            for user in ["u1", "u2"] { try await Self.fill(servers, user, "system", in: "drop/fcm") }
+            let event = try #require(EventID(validating: "system-1"))
+            let selection = HoldSelection(scope, of: hold.number, event: event)
+            let half = try await admin.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
+            #expect(half.left == 1)
+            let none = try await worker.discardedEvents()
+            #expect(none.isEmpty, "the operator is asked about the others")
+            _ = try await servers.owner.run(
+                """
+                INSERT INTO discarded_events (app, event_id, discarded_at)
+                VALUES ('drop', 'old', now() - interval '31 days'), ('drop', 'young', now() - interval '29 days')
+                """
+            )
+            _ = try await admin.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
+            let noted = try await worker.discardedEvents()
+            #expect(noted.map(\.event.text) == ["young", "system-1"])
+            #expect(noted.map(\.scope) == [HoldScope(app: scope.app), scope])
+            let begun = try await servers.count(
+                """
+                SELECT count(*) FROM discarded_events d JOIN audit a ON a.at = d.discarded_at
+                WHERE d.event_id = 'system-1' AND a.act = 'hold-discard'
+                """
+            )
+            #expect(begun == 1)
+            // A discard without an event names none.
+            try await Self.fill(servers, "u3", "system", in: "drop/fcm")
+            let whole = HoldSelection(scope, of: hold.number)
+            let all = try await admin.discard(whole, agreed: 1, by: Self.ada, pausing: .zero)
+            let after = try await worker.discardedEvents()
+            #expect(all.done == 1 && after.count == 2)
+        }
+    }
+
     @Test("a discard finds deliveries that a worker returns meanwhile, and reports deliveries that it did not reach")
     func moving() async throws {
         try await ServerFixture.withSchema { servers in

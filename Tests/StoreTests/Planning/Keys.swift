@@ -27,7 +27,8 @@ struct Keys: Sendable {
 
     /// Tables that hold a handful of rows, whatever users and producers do.
     private static let small: Set<String> = [
-        "breakers", "claimants", "holds", "processes", "provider_budgets", "reached_platforms", "replays", "retired",
+        "breakers", "claimants", "discarded_events", "holds", "processes", "provider_budgets", "reached_platforms",
+        "replays", "retired",
         "schema_migrations",
     ]
 

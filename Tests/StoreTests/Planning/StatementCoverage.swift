@@ -345,7 +345,7 @@ struct StatementCoverage {
         try await breakers.reopen(key, reason: OpenBreaker.massDeath)
         _ = try await breakers.knock(key)
         try await breakers.giveBackProbe(of: key)
-        _ = try await breakers.openBreakers()
+        _ = try await (breakers.openBreakers(), breakers.discardedEvents())
         _ = try await breakers.deathsSince(key)
         _ = try await breakers.close(key)
         _ = try await WorkerStore(pool: pool).draw(

@@ -25,7 +25,7 @@ function discardHeld(hold, title, { event = "" } = {}) {
     act: "hold-discard", title, verb: "Discard", danger: true, reasons: REASONS.discard,
     extra: [field("Only of this event", only, event === "" ? "The events with the most deliveries are below. Without an event, all deliveries are discarded." : null), choices],
     body: (extra) => ({ items, options: extra }), note: "Held deliveries are never sent. Notifications stay in the app. The hold remains.",
-    says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}. If a worker was killed, those that it was sending come back behind the hold, usually within ten minutes.`,
+    says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}. If a worker was killed, those that it was sending come back, usually within ten minutes: those of a named event end as discarded, and others wait behind the hold.`,
   }).then(refreshSoon);
 }
 
