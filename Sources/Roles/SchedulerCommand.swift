@@ -49,10 +49,11 @@ package enum SchedulerCommand: Command {
         let filer = DeadLetterFiler(context: context, makeConsumer: consumer)
         let letters = configuration.deadLetterRetention.map { DeadLetterRetentionDuty(context: context, retention: $0) }
         let stale = configuration.staleDevices.map { StaleDeviceDuty(context: context, stale: $0) }
+        let release = DueDeliveryDuty(context: context, rhythm: .init(rate: configuration.handOverRate))
         let ending = await process.run(
             [
-                filer, DueDeliveryDuty(context: context, rhythm: .init(rate: configuration.handOverRate)),
-                ForgottenClaimDuty(context: context, rhythm: .init(lease: configuration.lease)),
+                filer, release,
+                ForgottenClaimDuty(context: context, rhythm: .init(lease: configuration.lease), beside: release),
                 ReceiptDuty(context: context), FanoutPageDuty(context: context),
                 DueEventDuty(context: context, age: configuration.wideEventAge), BadgeDuty(context: context),
                 ReminderDuty(context: context, catalogs: source, zones: process.zones),

@@ -208,11 +208,13 @@ package struct PipelineFixture: Sendable {
     private func duties() -> [any Service] {
         let context = scheduler
         let interval = Duration.milliseconds(100)
+        let release = DueDeliveryDuty(context: context, rhythm: .init(interval: interval, grace: outfit.grace))
         return [
-            DueDeliveryDuty(context: context, rhythm: .init(interval: interval, grace: outfit.grace)),
+            release,
             ForgottenClaimDuty(
                 context: context,
-                rhythm: .init(step: interval, rest: interval, lease: Self.lease, grace: outfit.grace)
+                rhythm: .init(step: interval, rest: interval, lease: Self.lease, grace: outfit.grace),
+                beside: release
             ),
             ReceiptDuty(context: context, interval: interval),
             FanoutPageDuty(context: context, interval: interval, grace: outfit.grace),

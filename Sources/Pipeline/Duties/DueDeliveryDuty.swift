@@ -15,7 +15,7 @@ package struct DueDeliveryDuty: Service {
     private let loop: DutyLoop
     private let handedOver: Counter
     private let rate: Int
-    private let watch: ClaimantWatch
+    let watch: ClaimantWatch
     private let time: any TimeSource
     private let failing: [Priority: FailingUsers]
     /// The interval between two polls from the beginning, which alone find stranded deliveries.

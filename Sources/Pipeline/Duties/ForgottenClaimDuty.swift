@@ -4,16 +4,17 @@ import Store
 /// Finds first attempts whose worker died and whose message was never redelivered, and releases them.
 ///
 /// The broker redelivers a message until its worker has settled the outcome. Such attempts therefore exist only if the
-/// message was lost to the delivery limit, a purge or a deleted queue. The duty walks slowly through the ledger, page
-/// by page, and rests between two walks.
+/// message was lost to the delivery limit, a purge, a deleted queue or a cancelled fan-out. The duty walks slowly
+/// through the ledger, page by page, and rests between two walks.
 package struct ForgottenClaimDuty: Service {
     package let name = "forgotten-claims"
     private let claims: ForgottenClaimStore
     private let logger: Logger
     private let loop: DutyLoop
     private let found: Counter
-    private let rest: Duration
-    private let step: Duration
+    private let watch: ClaimantWatch?
+    private let time: any TimeSource
+    private let rhythm: Rhythm
 
     /// The speed of the walk, and the age of a forgotten claim.
     package struct Rhythm: Sendable {
@@ -39,12 +40,21 @@ package struct ForgottenClaimDuty: Service {
         }
     }
 
-    package init(context: SchedulerContext, rhythm: Rhythm) {
-        rest = rhythm.rest
-        step = rhythm.step
+    /// Creates the duty.
+    ///
+    /// `release` is the duty that takes the deliveries which this one finds, and that detects dead workers. Without it,
+    /// their claims are found after the grace period, as all others.
+    package init(context: SchedulerContext, rhythm: Rhythm, beside release: DueDeliveryDuty? = nil) {
+        self.rhythm = rhythm
+        watch = release?.watch
+        time = context.time
         logger = context.logger.labelled(name)
         loop = context.loop(of: name, every: rhythm.rest, trouble: "cannot read forgotten claims")
-        claims = ForgottenClaimStore(pool: context.pool, olderThan: rhythm.lease + rhythm.grace)
+        claims = ForgottenClaimStore(
+            pool: context.pool,
+            olderThan: rhythm.lease + rhythm.grace,
+            lease: rhythm.lease
+        )
         found = context.metrics.counter(
             "bellhop_forgotten_claims_total",
             help: "First attempts that were never settled, found and released."
@@ -52,37 +62,42 @@ package struct ForgottenClaimDuty: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        var page: Int64 = 0
+        var walk = ClaimWalk(rest: rhythm.rest, lease: rhythm.lease)
         var hasFailed = false
         await loop.run(until: drain) { () throws(StoreError) in
+            let findings = watch?.current ?? ClaimantWatch.Findings()
+            guard walk.isDue(at: time.steady(), deaths: findings.deaths) else {
+                return .after(min(rhythm.step, rhythm.rest))
+            }
             let step: ForgottenClaimStore.Step
-            switch try await look(from: page) {
+            switch try await look(from: walk.page, findings.dead) {
             case .success(let found): step = found
             case .failure(let error):
-                page += 1
+                walk.page += 1
                 // If the server fails on page after page, it may fail on all: the loop's pauses grow.
                 guard !hasFailed else { throw error }
                 hasFailed = true
-                return .after(self.step)
+                return .after(rhythm.step)
             }
             hasFailed = false
             if step.found > 0 {
                 found.increment(by: step.found)
                 logger.warning("released first attempts that were never settled", ["deliveries": .integer(step.found)])
             }
-            page = step.next ?? 0
-            return step.next == nil ? .after(rest) : .after(self.step)
+            walk.end(before: step.next, at: time.steady())
+            return .after(step.next == nil ? min(rhythm.step, rhythm.rest) : rhythm.step)
         }
     }
 
     /// Scans the next pages; a failure if the server fails on the first of them alone, which is left out of this walk.
     private func look(
-        from page: Int64
+        from page: Int64,
+        _ dead: [Int64]
     ) async throws(StoreError) -> Result<ForgottenClaimStore.Step, StoreError> {
         var pages = Self.pages
         while true {
             do throws(StoreError) {
-                return .success(try await claims.look(from: page, pages: pages))
+                return .success(try await claims.look(from: page, pages: pages, claimedBy: dead))
             } catch {
                 guard error.mayPassForOthers else { throw error }
                 guard pages > 1 else {

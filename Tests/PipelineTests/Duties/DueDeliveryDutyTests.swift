@@ -165,6 +165,47 @@ struct DueDeliveryDutyTests {
         func steady() -> ContinuousClock.Instant { start + (ContinuousClock.now - start) * 10 }
     }
 
+    /// Releases deliveries and searches for forgotten claims, as a scheduler does.
+    private struct ReleaseAndSearch: Service {
+        let name = "release and search"
+        let release: DueDeliveryDuty
+        let search: ForgottenClaimDuty
+
+        init(_ context: SchedulerContext) {
+            release = DueDeliveryDuty(context: context, rhythm: .init(interval: .milliseconds(100)))
+            let rhythm = ForgottenClaimDuty.Rhythm(
+                step: .milliseconds(100),
+                rest: .seconds(36_000),
+                lease: .seconds(60)
+            )
+            search = ForgottenClaimDuty(context: context, rhythm: rhythm, beside: release)
+        }
+
+        func run(until drain: DrainSignal) async throws {
+            async let released: Void = release.run(until: drain)
+            try await search.run(until: drain)
+            try await released
+        }
+    }
+
+    @Test("a dead worker's first attempt whose message is gone is released although the search rests for hours")
+    func deadWorkersFirstAttempt() async throws {
+        try await ServerFixture.withTopology { servers in
+            let number = try await ClaimantBook(pool: servers.pool).enrol()
+            try await Self.lines(1, in: servers)
+            _ = try await servers.owner.run(
+                """
+                UPDATE ledger SET state = 's', claim = ($1::bigint << 40) + 7, due_at = NULL,
+                                  updated_at = now() - interval '90 s'
+                """,
+                [.integer(number)]
+            )
+            try await RunningDuty.with({ ReleaseAndSearch($0) }, on: servers, at: QuickTime()) {
+                try await Self.expectResume(in: servers)
+            }
+        }
+    }
+
     @Test("the delivery that a dead worker had claimed is released when its lease ends")
     func deadWorker() async throws {
         try await ServerFixture.withTopology { servers in

@@ -123,6 +123,29 @@ struct LedgerTests {
         }
     }
 
+    @Test("a dead worker's first attempt is found as soon as its lease has ended, and released at the next poll")
+    func forgottenClaimsOfTheDead() async throws {
+        try await ServerFixture.withSchema { servers in
+            var chance = SystemRandomNumberGenerator()
+            for (number, user) in [(3, "dead"), (4, "alive"), (3, "young")] {
+                let claim = Claim(of: Claimant(number: Int64(number)), using: &chance)
+                let record = try servers.sending(id: "e1", users: [user])
+                _ = try await WorkerStore(pool: servers.pool).record(record, as: claim)
+            }
+            try await servers.pass("70 s", since: "updated_at", in: "deliveries", where: "user_id <> 'young'")
+            let claims = ForgottenClaimStore(pool: servers.pool, olderThan: .seconds(360), lease: .seconds(60))
+            let none = try await claims.look(from: 0, pages: 8)
+            let found = try await claims.look(from: 0, pages: 8, claimedBy: [3, 5])
+            let again = try await claims.look(from: 0, pages: 8, claimedBy: [3, 5])
+            #expect([none.found, found.found, again.found] == [0, 1, 0])
+            let due = DueDeliveryStore(pool: servers.pool, strandedAfter: .seconds(300))
+            let unknown = try await due.take(.low, atMost: 10, within: .seconds(5))
+            let taken = try await due.take(.low, atMost: 10, within: .seconds(60), claimedBy: [3, 5])
+            #expect(unknown.isEmpty)
+            #expect(taken.map(\.recipient.user.text) == ["dead"])
+        }
+    }
+
     @Test("the walk continues where it stopped and ends after the last page")
     func walking() async throws {
         try await ServerFixture.withSchema { servers in
