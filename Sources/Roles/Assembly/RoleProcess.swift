@@ -286,8 +286,9 @@ struct RoleProcess: Sendable {
 extension Heartbeat.Predecessor {
     /// Reads a supervisor's message; `nil` for the first process in its place.
     fileprivate init?(_ start: SupervisedStart) {
-        guard let process = start.predecessor else { return nil }
+        guard let process = start.predecessors.first else { return nil }
         let hungUntil = start.hungUntil.map { Timestamp(clamping: Instant(seconds: $0).microseconds) }
         self.init(process: Int(process), hungUntil: hungUntil)
+        earlier = start.predecessors.dropFirst().map(Int.init)
     }
 }

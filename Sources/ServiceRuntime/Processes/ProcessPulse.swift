@@ -58,8 +58,12 @@ package struct SupervisedStart: Sendable, Equatable {
     package var hung = 0
     /// When the process replaces one that hung, in seconds since 1970; `nil` if the one before it did not hang.
     package private(set) var hungUntil: Int64?
-    /// The id of the process before this one.
-    package private(set) var predecessor: Int32?
+    /// The ids of the processes before this one, the latest first, at most ``most``.
+    ///
+    /// A process deletes the heartbeats of all of them. One that is killed early has not deleted its predecessor's.
+    package private(set) var predecessors: [Int32] = []
+
+    package static let most = 16
 
     package init() {}
 
@@ -69,7 +73,7 @@ package struct SupervisedStart: Sendable, Equatable {
     /// child before it, whose heartbeat may still be there.
     package mutating func noteEnd(of child: Int32, by ending: ChildExit, isHung: Bool) {
         if case .exited(let code) = ending, code != 0, !isHung { return }
-        predecessor = child
+        predecessors = Array(([child] + predecessors.filter { $0 != child }).prefix(Self.most))
         // The time follows with the next start, which a pause may delay.
         hungUntil = isHung ? 0 : nil
     }
@@ -83,17 +87,21 @@ package struct SupervisedStart: Sendable, Equatable {
     package static let variable = "BELLHOP_SUPERVISED_START"
 
     /// The value of the variable for children of this process.
-    package var text: String { "\(getpid()),\(hung),\(hungUntil ?? 0),\(predecessor ?? 0)" }
+    package var text: String {
+        let replaced = predecessors.isEmpty ? [0] : predecessors
+        return ([Int64(getpid()), Int64(hung), hungUntil ?? 0] + replaced.map(Int64.init))
+            .map { String($0) }.joined(separator: ",")
+    }
 
     /// Reads the variable; `nil` for a process without a supervisor.
     ///
     /// A variable that was copied from another process's environment is ignored, because this process has no pulse.
     package init?(_ environment: [String: String], parent: Int32 = getppid()) {
         let numbers = environment[Self.variable]?.split(separator: ",").compactMap { Int64($0) } ?? []
-        guard numbers.count == 4, numbers[0] == Int64(parent) else { return nil }
+        guard numbers.count >= 4, numbers[0] == Int64(parent) else { return nil }
         hung = Int(clamping: numbers[1])
         hungUntil = numbers[2] > 0 ? numbers[2] : nil
-        predecessor = numbers[3] > 0 ? Int32(exactly: numbers[3]) : nil
+        predecessors = numbers.dropFirst(3).filter { $0 > 0 }.compactMap(Int32.init(exactly:))
     }
 
     /// Begins to send beats, as the supervisor expects.

@@ -31,6 +31,8 @@ package struct Heartbeat: Sendable, Equatable {
         package let process: Int
         /// When it was replaced because it hung, or `nil` if it did not hang.
         package let hungUntil: Timestamp?
+        /// The processes that it had replaced itself; they are not stored.
+        package var earlier: [Int] = []
 
         package init(process: Int, hungUntil: Timestamp?) {
             self.process = process
@@ -96,7 +98,7 @@ package struct HeartbeatStore: Sendable {
 
     /// Stores a process's heartbeat and report, and deletes processes without a heartbeat for five minutes.
     ///
-    /// The process that it has replaced was ended by its supervisor, and is deleted as well.
+    /// The processes that it has replaced were ended by its supervisor, and are deleted as well.
     ///
     /// The first heartbeat of all processes after ``commonSilence`` is marked as such, until the process ends.
     package func announce(_ report: Heartbeat) async throws(PostgresError) {
@@ -110,8 +112,11 @@ package struct HeartbeatStore: Sendable {
                 report.hindrance.map { .text($0) } ?? .null, .json(report.figuresJSON), .boolean(report.isDraining),
             ]
         )
-        let replaced = own.predecessor.map { Parameter.integer(Int64($0.process)) } ?? .null
-        _ = try await pool.run(Self.forget, [.text(own.id), .text(own.role), .text(own.host), replaced])
+        let replaced = own.predecessor.map { [$0.process] + $0.earlier } ?? []
+        _ = try await pool.run(
+            Self.forget,
+            [.text(own.id), .text(own.role), .text(own.host), .integerArray(replaced.map(Int64.init))]
+        )
     }
 
     /// Records that a process has just taken a message from a queue, and returns whether the process is known.
@@ -158,7 +163,7 @@ package struct HeartbeatStore: Sendable {
         DELETE FROM processes p
         WHERE p.seen_at < now() - \(interval)
           AND (p.seen_at < now() - interval '5 min'
-               OR p.role = $2 AND p.host = $3 AND p.process = $4::bigint
+               OR p.role = $2 AND p.host = $3 AND p.process = ANY ($4::bigint[])
                AND p.started_at < (SELECT o.started_at FROM processes o WHERE o.id = $1))
         """
     )

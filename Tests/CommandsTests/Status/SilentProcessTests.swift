@@ -159,6 +159,17 @@ struct SilentProcessTests: ProcessReporting {
                 try await book.announce(Heartbeat(identity, catalogs: "same"))
                 let calm = try await Self.problems(prompt).filter { $0.contains("hung") || $0.contains("heartbeat") }
                 #expect(calm == [], "\(problems)")
+                // A crash loop: the process between the two has deleted nothing.
+                try await book.announce(Self.report("w1", "same"))
+                try await Self.silence(["w1"], servers)
+                var third = Heartbeat.Identity(id: "w3", role: "worker", version: "0.1.0", host: "h-w1", process: 9)
+                var predecessor = Heartbeat.Predecessor(process: 8, hungUntil: nil)
+                predecessor.earlier = [7]
+                third.predecessor = predecessor
+                try await book.announce(Heartbeat(third, catalogs: "same"))
+                let loop = try await Self.problems(prompt).filter { $0.contains("h-w1[7]") }
+                #expect(loop == [])
+                try await book.leave("w3")
                 // The replacement ends in order, and a later process has the same process id.
                 try await book.leave("w2")
                 let left = try await Self.problems(prompt).filter { $0.contains("heartbeat") }

@@ -119,19 +119,22 @@ struct ProcessPulseTests {
     func replacement() {
         var start = SupervisedStart()
         start.noteStart(at: 50)
-        #expect(start.hungUntil == nil && start.predecessor == nil)
+        #expect(start.hungUntil == nil && start.predecessors.isEmpty)
         start.noteEnd(of: 77, by: .killed(signal: 9), isHung: true)
         start.noteStart(at: 100)
-        #expect(start.hungUntil == 100 && start.predecessor == 77)
+        #expect(start.hungUntil == 100 && start.predecessors == [77])
         start.noteStart(at: 130)
         #expect(start.hungUntil == 130, "the start at 100 failed")
         start.noteEnd(of: 78, by: .exited(78), isHung: false)
         start.noteStart(at: 160)
-        #expect(start.hungUntil == 160 && start.predecessor == 77, "78 could not start")
+        #expect(start.hungUntil == 160 && start.predecessors == [77], "78 could not start")
         start.noteEnd(of: 79, by: .exited(0), isHung: false)
         start.noteStart(at: 200)
-        #expect(start.hungUntil == nil && start.predecessor == 79)
+        #expect(start.hungUntil == nil && start.predecessors == [79, 77])
         start.noteEnd(of: 80, by: .killed(signal: 9), isHung: false)
-        #expect(start.hungUntil == nil && start.predecessor == 80)
+        #expect(start.hungUntil == nil && start.predecessors == [80, 79, 77])
+        for id in 100..<120 { start.noteEnd(of: Int32(id), by: .killed(signal: 9), isHung: false) }
+        #expect(start.predecessors.count == SupervisedStart.most && start.predecessors.first == 119)
+        #expect(SupervisedStart([SupervisedStart.variable: start.text], parent: getpid()) == start)
     }
 }
