@@ -1,4 +1,5 @@
 package import BellhopJSON
+import BellhopRules
 import ServiceRuntime
 import Store
 
@@ -44,13 +45,12 @@ package struct HoldConfirmation: Sendable, Equatable {
 extension HoldOperations {
     /// Waits until every running worker has reported that it observes a hold, for a few seconds at most.
     ///
-    /// A worker that hangs, or that is of a release without this report, does not confirm.
+    /// A worker that hangs, or that is of a release without this report, does not confirm. A worker that its
+    /// supervisor has replaced has ended, whatever its last report is, and does not count.
     func confirmation(of hold: OperatorHold) async throws -> HoldConfirmation {
         let limit = ContinuousClock.now + HoldConfirmation.patience
         while true {
-            let workers = try await heartbeats.all().map(\.report).filter { report in
-                report.identity.role == "worker"
-            }
+            let workers = try await Self.running(heartbeats.all())
             let others = workers.filter { $0.holds?.contains(hold.number) != true }
             guard !others.isEmpty, ContinuousClock.now < limit else {
                 return HoldConfirmation(
@@ -60,5 +60,20 @@ extension HoldOperations {
             }
             try await Task.sleep(for: HoldConfirmation.interval)
         }
+    }
+
+    /// Returns the reports of the workers that no other worker has replaced.
+    private static func running(_ processes: [LiveProcess]) -> [Heartbeat] {
+        let workers = processes.filter { $0.report.identity.role == "worker" }
+        let successors = workers.compactMap { seen -> ([String], Timestamp)? in
+            let own = seen.report.identity
+            return own.predecessor.map { ([own.host, String($0.process)], seen.startedAt) }
+        }
+        let replacedAt = Dictionary(successors, uniquingKeysWith: max)
+        return workers.filter { seen in
+            let own = seen.report.identity
+            return replacedAt[[own.host, String(own.process)]].map { $0 <= seen.startedAt } ?? true
+        }
+        .map(\.report)
     }
 }

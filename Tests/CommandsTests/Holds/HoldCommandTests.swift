@@ -95,7 +95,16 @@ struct HoldCommandTests {
             let again = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
             let words = "2 of 3 workers observed it within 5 s. h-w3[7] did not confirm, and may still send"
             #expect(again.output.contains(words), "\(again.output)")
+            // A killed worker that its pool has replaced, before its heartbeat is old.
+            var own = Heartbeat.Identity(id: "w4", role: "worker", version: "0.1.0", host: "h-w3", process: 8)
+            own.predecessor = Heartbeat.Predecessor(process: 7, hungUntil: nil)
+            var replacement = Heartbeat(own, catalogs: "same")
+            replacement.holds = [1]
+            try await book.announce(replacement)
+            let replaced = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
+            #expect(replaced.output.contains("All 3 workers observe it; no further"), "\(replaced.output)")
             try await book.leave("w3")
+            try await book.leave("w4")
             let all = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
             #expect(all.output.contains("All 2 workers observe it; no further send begins."), "\(all.output)")
         }
