@@ -50,6 +50,7 @@ package enum SchedulerCommand: Command {
         let letters = configuration.deadLetterRetention.map { DeadLetterRetentionDuty(context: context, retention: $0) }
         let stale = configuration.staleDevices.map { StaleDeviceDuty(context: context, stale: $0) }
         let release = DueDeliveryDuty(context: context, rhythm: .init(rate: configuration.handOverRate))
+        let providers = ProviderWatchDuty(context: context, process: process.identity.id, catalogs: source)
         let ending = await process.run(
             [
                 filer, release,
@@ -61,7 +62,7 @@ package enum SchedulerCommand: Command {
                 DeadLetterMetricsDuty(context: context, catalogs: source),
                 FanoutMetricsDuty(context: context, catalogs: source),
                 BacklogAgeDuty(context: context, catalogs: source),
-                ProviderWatchDuty(context: context, process: process.identity.id, catalogs: source),
+                providers,
                 ErasureDuty(context: context), RetentionDuty(context: context, retention: configuration.retention),
                 process.reload(of: source),
                 ClockDuty(process.clocks), FarInstantDuty(context: context),
@@ -70,7 +71,8 @@ package enum SchedulerCommand: Command {
                     book: HeartbeatStore(pool: process.pool),
                     source: source,
                     logger: process.logger,
-                    hindrance: { [clocks = process.clocks] in clocks.whatIsWrong }
+                    hindrance: { [clocks = process.clocks] in clocks.whatIsWrong },
+                    fill: { $0.remembered = providers.outages }
                 ),
             ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,

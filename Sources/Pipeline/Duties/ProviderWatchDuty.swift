@@ -1,7 +1,8 @@
 import BellhopRules
 package import ServiceRuntime
 package import Settings
-import Store
+package import Store
+import Synchronization
 
 /// Watches the outages that workers report: logs the beginning and the end of each, measures them, and brings the
 /// retries of a provider that works again forward.
@@ -19,6 +20,17 @@ package struct ProviderWatchDuty: Service {
     private let failing: LabelledMetric<Gauge>
     private let book: HeartbeatStore
     private let retries: RetryStore
+    private let begun = Begun()
+
+    /// The outages that have begun and not ended, for this process's heartbeat.
+    package var outages: [ProviderOutage] { begun.outages.withLock { $0 } }
+
+    /// The outages as other services see them.
+    ///
+    /// Thread safety: they are behind a lock.
+    private final class Begun: Sendable {
+        let outages = Mutex<[ProviderOutage]>([])
+    }
 
     /// `process` is the id under which this process writes heartbeats.
     package init(
@@ -106,6 +118,8 @@ package struct ProviderWatchDuty: Service {
             if isOver { memory.walks[place] = Walk(outage: outage, isInferred: isInferred, endedAt: now) }
             memory.outages[place] = nil
         }
+        let seen = memory.outages.filter { !memory.inferred.contains($0.key) }.map(\.value)
+        begun.outages.withLock { $0 = seen.sorted { ($0.app, $0.provider) < ($1.app, $1.provider) } }
         for (place, walk) in memory.walks {
             if leads {
                 try await bringForward(place, &memory)

@@ -48,6 +48,9 @@ package struct Heartbeat: Sendable, Equatable {
     package var troubles: [ProviderOutage] = []
     /// Acceptances that refute other processes' troubles.
     package var takings: [ProviderSuccess] = []
+    /// The outages that a scheduler has seen begin, with the time of the beginning, which restarted workers do not
+    /// report.
+    package var remembered: [ProviderOutage] = []
     /// The latest requests to each of the process's outlets.
     package var activities: [OutletActivity] = []
     /// The reason why it takes no messages; `nil` if there is none.
@@ -215,7 +218,15 @@ extension Heartbeat {
                 "rejectedAt": Self.text(activity.rejectedAt?.description), "word": Self.text(activity.word),
             ]
         }
-        return JSONWriter.canonicalBytes(of: .array(items + taken + activity))
+        // Programs that do not combine them must not take them for troubles.
+        let known = remembered.map { outage -> JSONValue in
+            [
+                "app": .string(outage.app), "provider": .string(outage.provider), "word": .string(outage.word),
+                "begun": .string(outage.since.description), "latest": .string(outage.latest.description),
+                "answers": .number(JSONNumber(Int64(outage.answers))),
+            ]
+        }
+        return JSONWriter.canonicalBytes(of: .array(items + taken + activity + known))
     }
 
     private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
@@ -264,7 +275,8 @@ extension LiveProcess {
         var report = Heartbeat(identity, catalogs: try rows.text(row, 5))
         report.refusal = try rows.optionalText(row, 6)
         let troubles = (try? JSONParser(limits: .event).parse(try rows.json(row, 7)).get())?.array ?? []
-        report.troubles = troubles.compactMap(ProviderOutage.init)
+        report.troubles = troubles.compactMap { ProviderOutage($0, since: "since") }
+        report.remembered = troubles.compactMap { ProviderOutage($0, since: "begun") }
         report.takings = troubles.compactMap(ProviderSuccess.init)
         report.activities = troubles.compactMap(OutletActivity.init)
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
@@ -295,10 +307,11 @@ extension Heartbeat.Predecessor {
 }
 
 extension ProviderOutage {
-    /// Reads a trouble; `nil` if no Bellhop process can have written it.
-    fileprivate init?(_ json: JSONValue) {
+    /// Reads a trouble, or a remembered outage whose beginning has another key; `nil` if no Bellhop process can have
+    /// written it.
+    fileprivate init?(_ json: JSONValue, since key: String) {
         guard let app = json["app"]?.string, let provider = json["provider"]?.string,
-            let word = json["word"]?.string, let since = json["since"]?.string.flatMap(Timestamp.init(validating:)),
+            let word = json["word"]?.string, let since = json[key]?.string.flatMap(Timestamp.init(validating:)),
             let latest = json["latest"]?.string.flatMap(Timestamp.init(validating:)),
             let answers = json["answers"]?.number?.int64
         else { return nil }

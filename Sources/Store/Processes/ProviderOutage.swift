@@ -6,7 +6,7 @@ package struct ProviderOutage: Sendable, Equatable {
     package let provider: String
     /// Its last answer, as named in the ledger.
     package var word: String
-    package let since: Timestamp
+    package var since: Timestamp
     /// When it gave this answer last.
     package var latest: Timestamp
     /// The number of answers since then, including missing ones.
@@ -69,6 +69,9 @@ extension ProviderOutage {
     ///
     /// A success of any worker ends or shortens an outage. A provider that works again, or that fails for some workers
     /// only, is therefore not among them.
+    ///
+    /// Restarted workers have seen no beginning. An outage that a scheduler remembers therefore continues with their
+    /// first failure, if no worker reports a success since.
     package static func combined(of processes: [LiveProcess], at now: Timestamp) -> [ProviderOutage] {
         // A worker that has failed again since its latest acceptance reports that only among its activities.
         let taken = processes.flatMap(\.report.takings).map { ([$0.app, $0.provider], $0.at) }
@@ -77,22 +80,39 @@ extension ProviderOutage {
         }
         let successes = Dictionary(taken + accepted, uniquingKeysWith: max)
         let grouped = Dictionary(grouping: processes.flatMap(\.report.troubles)) { [$0.app, $0.provider] }
+        let remembered = Dictionary(grouping: processes.flatMap(\.report.remembered)) { [$0.app, $0.provider] }
         return grouped.compactMap { outlet, all -> ProviderOutage? in
             let taken = successes[outlet]
             let standing = all.filter { outage in taken.map { $0 < outage.latest } ?? true }
             guard let first = standing.min(by: { $0.since < $1.since }),
                 let last = standing.max(by: { $0.latest < $1.latest })
             else { return nil }
-            let whole = ProviderOutage(
+            var whole = ProviderOutage(
                 app: first.app,
                 provider: first.provider,
                 word: last.word,
-                since: taken.map { max($0, first.since) } ?? first.since,
+                since: first.since,
                 latest: last.latest,
                 answers: standing.map(\.answers).reduce(0, +)
             )
+            for earlier in remembered[outlet] ?? [] where earlier.continues(with: whole, after: taken) {
+                whole.since = min(whole.since, earlier.since)
+                whole.answers = max(whole.answers, earlier.answers)
+            }
+            if let taken { whole.since = max(whole.since, taken) }
             return now.microseconds - whole.since.microseconds >= minimum.microseconds ? whole : nil
         }
         .sorted { ($0.app, $0.provider) < ($1.app, $1.provider) }
     }
+
+    /// Whether this remembered outage and a later one are the same, with `success` as the provider's latest success.
+    private func continues(with later: ProviderOutage, after success: Timestamp?) -> Bool {
+        guard success.map({ $0 < latest }) ?? true else { return false }
+        return later.since.microseconds - latest.microseconds < Self.longestGap.microseconds
+    }
+
+    /// The longest time without any answer within one outage.
+    ///
+    /// Restarted workers ask the provider as soon as a delivery or a retry is due.
+    private static let longestGap = Duration.seconds(600)
 }

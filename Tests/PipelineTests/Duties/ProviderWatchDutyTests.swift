@@ -124,6 +124,48 @@ struct ProviderWatchDutyTests {
         }
     }
 
+    @Test("an outage that a scheduler saw begin lasts from then on although all workers were restarted")
+    func beginning() async throws {
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            let source = CatalogSource(servers.catalogs)
+            var watch: ProviderWatchDuty?
+            try await RunningDuty.with(
+                {
+                    let duty = ProviderWatchDuty(
+                        context: $0,
+                        process: "s1",
+                        catalogs: source,
+                        interval: .milliseconds(50)
+                    )
+                    watch = duty
+                    return duty
+                },
+                on: servers
+            ) {
+                let duty = try #require(watch)
+                let begun = Self.failing()
+                try await book.announce(begun)
+                try await eventually("the scheduler knows it") { duty.outages.count == 1 }
+                try await book.leave("w1")
+                var scheduler = Self.heartbeat("s1", role: "scheduler")
+                scheduler.remembered = duty.outages
+                try await book.announce(scheduler)
+                var restarted = Self.heartbeat("w2", role: "worker")
+                restarted.troubles = Self.failing().troubles.map { outage in
+                    var outage = outage
+                    outage.since = DeadLetterSamples.ago(1)
+                    return outage
+                }
+                try await book.announce(restarted)
+                let whole = try await ProviderOutage.combined(of: book.all(), at: DeadLetterSamples.ago(0))
+                #expect(whole.map(\.since) == begun.troubles.map(\.since))
+                try await book.announce(Self.working("w2"))
+                try await eventually("it is over") { duty.outages.isEmpty }
+            }
+        }
+    }
+
     @Test("after a restart of all processes, many retries are brought forward at the first success, and a few are not")
     func restartedScheduler() async throws {
         try await ServerFixture.withSchema { servers in
