@@ -19,6 +19,10 @@ package struct ProviderBoard: Sendable {
         package var state = State.unused
         package fileprivate(set) var accepted = 0.0
         package fileprivate(set) var rejected = 0.0
+        /// The answers of the last minute or two.
+        package fileprivate(set) var answers = 0
+        /// Those of them that reported a device as gone.
+        package fileprivate(set) var gone = 0
         /// The latest start of a worker that has the outlet.
         ///
         /// A worker reports nothing from before its start. It is `nil` if no running worker has the outlet.
@@ -136,6 +140,8 @@ extension ProviderBoard.Row {
         let minutes = Double(max(1, activity.seconds)) / 60
         accepted += Double(activity.accepted) / minutes
         rejected += Double(activity.rejected) / minutes
+        answers += activity.accepted + activity.rejected
+        gone += activity.gone
         if spans.count == activity.spans.count {
             for (place, count) in activity.spans.enumerated() { spans[place] += count }
         } else if spans.isEmpty {

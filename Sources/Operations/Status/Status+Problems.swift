@@ -15,7 +15,7 @@ extension Status {
         let degraded = readerProblems + silenceProblems + processProblems + almostFullQueues + delays
         let all =
             broken.asProblems(.broken) + refusals.asProblems(.broken, page: "providers")
-            + (failures + rejections + recoveries).asProblems(.degraded, page: "providers")
+            + (failures + rejections + endingDevices + recoveries).asProblems(.degraded, page: "providers")
             + degraded.asProblems(.degraded) + unfinished
             + brakes.asProblems(.onPurpose, page: "holds") + pausedFanouts
         return StatusProblem.Severity.allCases.flatMap { severity in all.filter { $0.severity == severity } }

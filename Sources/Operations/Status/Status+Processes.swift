@@ -182,6 +182,26 @@ extension Status {
     /// The rejections per minute from which a provider without acceptances is reported.
     private static let manyRejections = 20.0
 
+    /// Providers that accept some deliveries of an app and report most devices as gone, which end.
+    ///
+    /// After an accepted push has closed the breaker of a mass failure, gone devices end in any number for ten minutes.
+    var endingDevices: [String] {
+        let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
+        return ProviderBoard.rows(processes, [], [], [], at: Timestamp(clamping: time.microseconds))
+            .filter {
+                $0.state == .accepts && $0.gone >= Self.manyGone && 2 * $0.gone > $0.answers
+                    && !open.contains([$0.app, $0.provider])
+            }
+            .map { row in
+                "\(row.provider) reports most of \(row.app)'s devices as gone, and they end (\(row.gone.grouped) of the last "
+                    + "\(row.answers.grouped) answers): if that is unexpected, stop it with bellhop hold add --app "
+                    + "\(row.app) --provider \(row.provider); see docs/runbooks/provider-refuses.md"
+            }
+    }
+
+    /// The gone devices from which they are reported, as many as for a mass failure.
+    private static let manyGone = 50
+
     /// Returns what happens to the deliveries that a failing provider has not accepted.
     private func retriesOf(_ outage: ProviderOutage) -> String {
         let waiting = database.value?.store?.retries.first { retries in

@@ -11,6 +11,7 @@ struct OutletTally {
         var number: Int64 = 0
         var accepted = 0
         var rejected = 0
+        var gone = 0
         var spans = [Int](repeating: 0, count: Histogram.secondBounds.count + 1)
     }
 
@@ -37,6 +38,7 @@ struct OutletTally {
         allAccepted += accepted
         present.accepted += accepted
         present.rejected += verdicts.count - accepted
+        present.gone += verdicts.count(where: \.isGone)
         let seconds = Double(span.microseconds) / 1_000_000
         for (place, bound) in Histogram.secondBounds.enumerated() where seconds <= bound { present.spans[place] += 1 }
         present.spans[present.spans.count - 1] += 1
@@ -55,6 +57,7 @@ struct OutletTally {
         activity.seconds = Int(max(1, min(60 + seconds % 60, seconds - start)))
         activity.accepted = present.accepted + previous.accepted
         activity.rejected = present.rejected + previous.rejected
+        activity.gone = present.gone + previous.gone
         activity.spans = zip(present.spans, previous.spans).map { $0 + $1 }
         (activity.acceptedAt, activity.rejectedAt, activity.word) = (acceptedAt, rejectedAt, word)
         return activity

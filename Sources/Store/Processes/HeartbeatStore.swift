@@ -213,7 +213,8 @@ extension Heartbeat {
             [
                 "app": .string(activity.app), "provider": .string(activity.provider),
                 "seconds": Self.number(activity.seconds), "accepted": Self.number(activity.accepted),
-                "rejected": Self.number(activity.rejected), "spans": .array(activity.spans.map(Self.number)),
+                "rejected": Self.number(activity.rejected), "gone": Self.number(activity.gone),
+                "spans": .array(activity.spans.map(Self.number)),
                 "acceptedAt": Self.text(activity.acceptedAt?.description),
                 "rejectedAt": Self.text(activity.rejectedAt?.description), "word": Self.text(activity.word),
             ]
@@ -348,6 +349,7 @@ extension OutletActivity {
         else { return nil }
         self.init(app: app, provider: provider)
         (self.seconds, self.accepted, self.rejected) = (seconds, accepted, rejected)
+        gone = number(json["gone"]) ?? 0
         spans = json["spans"]?.array?.compactMap(number) ?? []
         acceptedAt = json["acceptedAt"]?.string.flatMap(Timestamp.init(validating:))
         rejectedAt = json["rejectedAt"]?.string.flatMap(Timestamp.init(validating:))

@@ -48,6 +48,8 @@ package struct OutletActivity: Sendable, Equatable {
     package var accepted = 0
     /// The others of the period, whatever the answer was.
     package var rejected = 0
+    /// Those of them whose device is gone.
+    package var gone = 0
     /// The requests of the period by duration: those up to each of the usual bounds, and all.
     package var spans: [Int] = []
     package var acceptedAt: Timestamp?

@@ -113,6 +113,37 @@ struct StatusProcessTests: ProcessReporting {
         }
     }
 
+    @Test("a provider that reports most of an app's devices as gone is a problem, also while it accepts some pushes")
+    func endingDevices() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let outlets = [("drop", "fcm", 1_200), ("drop", "expo", 49), ("padel", "fcm", 50)]
+                for worker in ["w1", "w2"] {
+                    var report = Self.report(worker, "same")
+                    report.activities = outlets.map { app, provider, gone in
+                        var activity = OutletActivity(app: app, provider: provider)
+                        (activity.seconds, activity.acceptedAt) = (60, DeadLetterSamples.ago(1))
+                        if worker == "w1" { (activity.rejected, activity.gone) = (gone, gone) }
+                        // Of padel's, exactly half.
+                        activity.accepted = app == "padel" ? 25 : 1
+                        return activity
+                    }
+                    try await Self.announce(report, servers)
+                }
+                let problems = try await Self.problems(prompt).filter { $0.contains("as gone") }
+                let words =
+                    "fcm reports most of drop's devices as gone, and they end (1,200 of the last 1,202 answers): if that "
+                    + "is unexpected, stop it with bellhop hold add --app drop --provider fcm; see docs/runbooks/"
+                #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
+                _ = try await servers.owner.run(
+                    "INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('drop', 'fcm', 'mass-death', now())"
+                )
+                let open = try await Self.problems(prompt).filter { $0.contains("as gone") }
+                #expect(open == [], "the breaker is the problem, and no device ends")
+            }
+        }
+    }
+
     @Test("an acceptance of one worker ends the outage that another one reports, also if it has failed again since")
     func acceptanceOfAnother() async throws {
         try await ServerFixture.withTopology { servers in

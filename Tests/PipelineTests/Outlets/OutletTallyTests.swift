@@ -34,4 +34,17 @@ struct OutletTallyTests {
         #expect(late.accepted == 0 && late.rejected == 0 && late.spans.last == 0 && late.seconds == 70)
         #expect(late.acceptedAt == Self.moment(30) && tally.allAccepted == 1)
     }
+
+    @Test("gone devices are counted among the rejected")
+    func gone() throws {
+        let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: .fcm)
+        var tally = OutletTally(from: Self.moment(0))
+        let gone = Verdict.deviceGone(.unregistered, at: nil)
+        let away = Verdict.retry(.unavailable, notBefore: .seconds(1), scope: .message)
+        tally.note([gone, away, gone, .delivered(providerMessageID: nil)], took: .zero, at: Self.moment(30))
+        let activity = tally.activity(of: outlet, at: Self.moment(70))
+        #expect(activity.gone == 2 && activity.rejected == 3 && activity.accepted == 1)
+        let late = tally.activity(of: outlet, at: Self.moment(130))
+        #expect(late.gone == 0)
+    }
 }
