@@ -215,8 +215,8 @@ let package = Package(
         tests(
             of: "Operations",
             [
-                "CommandLineSupport", "IntegrationSupport", "Pipeline", "AMQP", "HTTPServer", "Store", "Settings",
-                "BellhopRules", "ServiceRuntime",
+                "CommandLineSupport", "IntegrationSupport", "Pipeline", "AMQP", "HTTPServer", "Postgres", "Store",
+                "Settings", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

@@ -27,7 +27,11 @@ extension StoreError {
     }
 
     /// The text for people, with the advice if there is one.
-    package var textWithAdvice: String { advice.map { "\(self); \($0)" } ?? "\(self)" }
+    package var textWithAdvice: String {
+        let text = "\(self)"
+        guard let advice else { return text }
+        return "\(text.hasSuffix(".") ? String(text.dropLast()) : text); \(advice)"
+    }
 
     package var advice: String? {
         switch code {

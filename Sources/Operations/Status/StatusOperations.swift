@@ -71,8 +71,12 @@ package struct StatusOperations: Sendable {
         return Self.text(of: error)
     }
 
-    private static func text(of error: any Error) -> String {
+    static func text(of error: any Error) -> String {
         if error is AMQPError { return "\(error); see docs/runbooks/broker.md" }
+        // The status only reads, so that an operator need not know which statement had no answer.
+        if let error = error as? StoreError, error.code == .timedOut, !error.isAnswered {
+            return "the server does not answer" + (error.advice.map { "; \($0)" } ?? "")
+        }
         let text = (error as? StoreError)?.textWithAdvice ?? "\(error)"
         // The text of libpq for a refused connection contains a question.
         let refusal =

@@ -108,7 +108,7 @@ package struct Migrator: Sendable {
         _ namespace: Namespace
     ) throws(PostgresError) -> SchemaState {
         let known = try connection.run(
-            Statement("SELECT to_regclass($1) IS NOT NULL"),
+            Statement("SELECT to_regclass($1) IS NOT NULL", effect: .reads),
             [.text("\(namespace).schema_migrations")]
         )
         guard try known.boolean(0, 0) else { return SchemaState(applied: [:]) }

@@ -86,7 +86,8 @@ extension SchemaState {
             Statement(
                 """
                 SELECT name, checksum, (to_jsonb(m) ->> 'admits')::bigint FROM \(namespace).schema_migrations m
-                """
+                """,
+                effect: .reads
             ),
             []
         )
