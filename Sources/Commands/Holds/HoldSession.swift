@@ -80,7 +80,10 @@ struct HoldSession: Sendable {
         let preview = try await operations.previewDiscard(call.fields, asOf: nil)
         let hold = preview.hold
         guard preview.deliveries > 0 else {
-            call.answer(HoldDiscarded.nothing.json, prose: [preview.nothing])
+            // Without an event, nothing would be changed, and no reason is asked for.
+            let person = preview.isOfEvent && !words.has("dry-run") ? try call.actingOperator() : nil
+            let answer = try await operations.discardNothing(preview, by: person)
+            call.answer(HoldDiscarded.nothing.json, prose: [answer])
             return .answerIsNo
         }
         if words.has("dry-run") {

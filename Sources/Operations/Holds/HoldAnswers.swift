@@ -98,10 +98,15 @@ package struct HoldDiscard: Sendable {
         .members([("wouldDiscard", .int(deliveries)), ("users", .int(count.users)), ("deferred", .int(deferred))])
     }
 
-    /// The answer if nothing matches.
-    package var nothing: String {
-        "Nothing waits behind hold \(hold.number) that matches. Deliveries that were sent before the hold cannot be "
-            + "recalled. \(HoldDiscarded.killedWorkers) Discard again then, before a release."
+    /// Returns the answer if nothing matches; `isNoted` tells whether workers end the deliveries that come back later.
+    package func nothing(isNoted: Bool) -> String {
+        let later =
+            isNoted
+            ? HoldDiscarded.includesKilledWorkers
+            : "\(HoldDiscarded.killedWorkers) Discard again then, before a release."
+        return
+            "Nothing waits behind hold \(hold.number) that matches. Deliveries that were sent before the hold cannot be "
+            + "recalled. \(later)"
     }
 }
 

@@ -153,6 +153,16 @@ package struct HoldOperations: Sendable {
         return HoldDiscarded(count: result.done, left: result.left)
     }
 
+    /// Returns the answer to a discard of nothing.
+    ///
+    /// Killed workers may have claimed every delivery of a named event. The discard is performed, so that these end when
+    /// they come back. Without an operator, as in a dry run, nothing is changed.
+    package func discardNothing(_ discard: HoldDiscard, by operator: ActingOperator?) async throws -> String {
+        guard discard.isOfEvent, let `operator` else { return discard.nothing(isNoted: false) }
+        let done = try await store.discard(discard.selection, agreed: 0, by: `operator`)
+        return discard.nothing(isNoted: done.isHeld && done.left == 0)
+    }
+
     // MARK: - Selection
 
     /// Whether the names of apps, types and providers can be checked.

@@ -44,7 +44,8 @@ extension Operation {
                 let operations = HoldOperations(context)
                 let preview = try await operations.previewDiscard(fields, asOf: consent?.agreement?.asOf)
                 guard preview.deliveries > 0 else {
-                    return .nothing([preview.nothing], HoldDiscarded.nothing.json)
+                    let answer = try await operations.discardNothing(preview, by: consent?.by)
+                    return .nothing([answer], HoldDiscarded.nothing.json)
                 }
                 return try await consent.agreeing(to: preview.question) { agreement, person in
                     try await operations.discard(preview, agreement, by: person).json

@@ -254,6 +254,18 @@ struct HoldCommandTests {
             let flat = rest.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             let warning = "cannot be recalled. If a worker was killed, the deliveries that it was sending come back"
             #expect(flat.contains(warning), "\(rest.output)")
+            // Killed workers may have claimed every delivery of an event.
+            let noted = "SELECT count(*) FROM discarded_events WHERE event_id = 'claimed'"
+            let dryClaims = await prompt.run("hold", "discard", "1", "--event", "claimed", "--dry-run")
+            let before = try await servers.count(noted)
+            let claims = await prompt.run(["hold", "discard", "1", "--event", "claimed"] + Self.why)
+            let after = try await servers.count(noted)
+            #expect([before, after] == [0, 1] && [dryClaims.code, claims.code] == [.answerIsNo, .answerIsNo])
+            let later = claims.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(later.contains("it was sending end as discarded when they come back"), "\(claims.complaints)")
+            #expect(
+                try await servers.column("SELECT items::text FROM audit ORDER BY number DESC LIMIT 2") == ["0", "0"]
+            )
         }
     }
 }
