@@ -78,8 +78,8 @@ package struct FanoutResults: Sendable, Equatable {
         let (sent, sending) = (deliveries.sent, deliveries.beingSent)
         let least = isComplete ? "" : "at least "
         guard sent + sending > 0 else { return isComplete ? "None of its pushes is sent or being sent." : "" }
-        let (are, more) = (sent == 1 ? "is" : "are", sending == 1 ? "is" : "are")
-        return "Of its pushes, \(least)\(sent.grouped) \(are) sent and \(sending.grouped) \(more) being sent."
+        func counted(_ number: Int) -> String { "\(number.grouped) \(number == 1 ? "is" : "are")" }
+        return "Of its pushes, \(least)\(counted(sent)) sent and \(counted(sending)) being sent."
     }
 }
 

@@ -166,9 +166,9 @@ extension Status {
     /// Such responses open a breaker only if many users get them, so that a wrong setting of an app with few users is
     /// reported here alone.
     var rejections: [String] {
-        let open = (database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] }
-        let known = Set(open + troubles.map { [$0.app, $0.provider] })
-        return ProviderBoard.rows(processes, [], [], [], at: Timestamp(clamping: time.microseconds))
+        let known = Set(troubles.map { [$0.app, $0.provider] })
+        return
+            outletsWithoutBreaker
             .filter {
                 $0.state == .rejects && $0.rejected >= Self.manyRejections && !known.contains([$0.app, $0.provider])
             }
@@ -186,12 +186,8 @@ extension Status {
     ///
     /// After an accepted push has closed the breaker of a mass failure, gone devices end in any number for ten minutes.
     var endingDevices: [String] {
-        let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
-        return ProviderBoard.rows(processes, [], [], [], at: Timestamp(clamping: time.microseconds))
-            .filter {
-                $0.state == .accepts && $0.gone >= Self.manyGone && 2 * $0.gone > $0.answers
-                    && !open.contains([$0.app, $0.provider])
-            }
+        outletsWithoutBreaker
+            .filter { $0.state == .accepts && $0.gone >= MassRevocationDetector.fewest && 2 * $0.gone > $0.answers }
             .map { row in
                 "\(row.provider) reports most of \(row.app)'s devices as gone, and they end (\(row.gone.grouped) of the last "
                     + "\(row.answers.grouped) answers): if that is unexpected, stop it with bellhop hold add --app "
@@ -199,8 +195,12 @@ extension Status {
             }
     }
 
-    /// The gone devices from which they are reported, as many as for a mass failure.
-    private static let manyGone = 50
+    /// The outlets as the workers report them, except those with an open breaker, which is a problem of its own.
+    private var outletsWithoutBreaker: [ProviderBoard.Row] {
+        let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
+        return ProviderBoard.rows(processes, [], [], [], at: Timestamp(clamping: time.microseconds))
+            .filter { !open.contains([$0.app, $0.provider]) }
+    }
 
     /// Returns what happens to the deliveries that a failing provider has not accepted.
     private func retriesOf(_ outage: ProviderOutage) -> String {

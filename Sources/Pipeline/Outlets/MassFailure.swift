@@ -162,7 +162,7 @@ private struct ComparedAnswers {
 /// wrong project or a wrong environment.
 ///
 /// It evaluates the answers of the last ten minutes, in steps of one minute.
-struct MassRevocationDetector {
+package struct MassRevocationDetector {
     private struct Minute {
         let number: Int64
         var gone = 0
@@ -172,7 +172,7 @@ struct MassRevocationDetector {
     private var minutes: [Minute] = []
 
     /// The minimum for a mass failure; fewer do not count as one, whatever their share.
-    static let fewest = 50
+    package static let fewest = 50
 
     private static let span: Int64 = 10
 
