@@ -374,7 +374,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("an e-mail that the rules would send and nobody planned is explained")
+    @Test("an e-mail that was not planned is explained if the rules would send one")
     func unplannedMail() async throws {
         let row = Self.notification(1, "security")
         let words = "E-mail: none was planned, although the rules would send one now"

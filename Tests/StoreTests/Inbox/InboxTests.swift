@@ -107,7 +107,7 @@ extension ServerFixture {
             """
         guard case .event(let event) = try submission(json), case .users(let users) = event.audience,
             let catalog = catalogs[event.app], let type = catalog[event.type]
-        else { throw ServerFixtureError("the event is no event") }
+        else { throw ServerFixtureError("the message is not an event") }
         let words = NotificationText(
             event: event,
             contentHash: ContentHash(of: event),
