@@ -162,6 +162,23 @@ struct UniqueMembers {
     }
 }
 
+/// Returns whether two buffers of equal length have the same content, compared eight bytes at a time.
+@usableFromInline
+package func haveSameBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    let (ours, theirs) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+    var index = 0
+    while index + 8 <= ours.count {
+        let word = ours.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        guard word == theirs.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+        index += 8
+    }
+    while index < ours.count {
+        guard ours[index] == theirs[index] else { return false }
+        index += 1
+    }
+    return true
+}
+
 extension StringProtocol {
     /// Returns whether both strings have the same UTF-8 bytes.
     ///
@@ -172,10 +189,7 @@ extension StringProtocol {
     package func hasSameBytes(as other: some StringProtocol) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return withBytes { ours in
-            other.withBytes { theirs in
-                for index in 0..<ours.count where ours[index] != theirs[index] { return false }
-                return true
-            }
+            other.withBytes { theirs in haveSameBytes(ours, theirs) }
         }
     }
 

@@ -70,9 +70,14 @@ package struct JSONBuffer: ~Copyable {
 
     @inline(__always)
     package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
-        reserve(bytes.count)
-        if let start = bytes.baseAddress { (base + count).update(from: start, count: bytes.count) }
-        count += bytes.count
+        if let start = bytes.baseAddress { append(start, bytes.count) }
+    }
+
+    @inline(__always)
+    private mutating func append(_ start: UnsafePointer<UInt8>, _ length: Int) {
+        reserve(length)
+        (base + count).update(from: start, count: length)
+        count += length
     }
 
     /// Appends constant text without escaping.
@@ -89,13 +94,16 @@ package struct JSONBuffer: ~Copyable {
     package mutating func append(quoting bytes: UnsafeBufferPointer<UInt8>) {
         reserve(bytes.count + 2)
         append(UInt8(ascii: "\""))
-        var start = 0
-        while true {
-            let end = EscapeScanner.end(in: bytes, from: start)
-            append(UnsafeBufferPointer(rebasing: bytes[start..<end]))
-            guard end < bytes.count else { break }
-            escape(bytes[end])
-            start = end + 1
+        if let text = bytes.baseAddress {
+            var start = 0
+            var end = EscapeScanner.end(in: bytes, from: start)
+            while end < bytes.count {
+                append(text + start, end - start)
+                escape(text[end])
+                start = end + 1
+                end = EscapeScanner.end(in: bytes, from: start)
+            }
+            append(text + start, end - start)
         }
         append(UInt8(ascii: "\""))
     }

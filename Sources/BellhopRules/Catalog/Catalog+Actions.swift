@@ -16,11 +16,11 @@ extension Catalog {
         guard let templates = self[type]?.actions, !templates.isEmpty else { return [] }
         let values = TemplateValues(data: data, targetID: targetID, venueID: venueID)
         return templates.compactMap { template in
-            var faults: [ValueFault] = []
+            var renderer = TemplateRenderer(values)
             let words = template.label.words(for: language, otherwise: self.language)
-            guard let label = words?.title.filled(from: values, &faults), faults.isEmpty,
+            guard let label = words.map({ renderer.text(of: $0.title) }), renderer.faults.isEmpty,
                 label.hasLength(1...FieldLimits.title),
-                let link = template.link.filled(from: values), link.isShort
+                let link = renderer.link(of: template.link), link.isShort
             else { return nil }
             return NotificationAction(label: label, link: link)
         }

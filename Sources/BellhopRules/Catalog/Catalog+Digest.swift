@@ -7,21 +7,21 @@ extension Catalog {
         guard let digest, let first = titles.first,
             let words = digest.words.words(for: language, otherwise: self.language)
         else { return nil }
-        var values = TemplateValues(data: JSONObject())
+        var link: DeepLink?
         var title = ""
         var body = ""
         // A catalogue allows at least one title, and a digest's templates use only known names.
         for shown in stride(from: digest.titleCount, through: 1, by: -1) {
-            values = DigestValues(titles: titles, count: count, shown: shown).templateValues
-            var faults: [ValueFault] = []
-            title = words.title.filled(from: values, &faults)
-            body = words.body?.filled(from: values, &faults) ?? ""
+            var renderer = TemplateRenderer(DigestValues(titles: titles, count: count, shown: shown).templateValues)
+            title = renderer.text(of: words.title)
+            body = words.body.map { renderer.text(of: $0) } ?? ""
+            link = (digest.link ?? self.link).flatMap { renderer.link(of: $0) }
             if title.hasLength(0...FieldLimits.title), body.hasLength(0...FieldLimits.body) { break }
         }
         return RenderedContent(
             title: (title.isEmpty ? first : title).shortened(toLength: FieldLimits.title),
             body: body.shortened(toLength: FieldLimits.body),
-            link: (digest.link ?? link)?.filled(from: values),
+            link: link,
             reroutedFrom: nil
         )
     }

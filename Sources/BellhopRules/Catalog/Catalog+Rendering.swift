@@ -41,9 +41,9 @@ extension Catalog {
             )
         }
         let content = event.content
-        let values = TemplateValues(content)
+        var renderer = TemplateRenderer(TemplateValues(content))
         let words = types[position].words.words(for: language, otherwise: self.language)
-        guard let filled = try Self.words(of: content, words, values) else {
+        guard let filled = try Self.words(of: content, words, &renderer) else {
             throw FieldFault(
                 .invalidField,
                 at: JSONPointer.root.key(EventField.title.rawValue),
@@ -55,14 +55,14 @@ extension Catalog {
         if content.body == nil { try Self.check(body, 0...FieldLimits.body) }
         switch content.route {
         case nil:
-            return RenderedContent(title: title, body: body, link: link(from: values, position), reroutedFrom: nil)
+            return RenderedContent(title: title, body: body, link: link(position, &renderer), reroutedFrom: nil)
         case .shared(let route)?:
             let successor = routes.rewritten(route)
             let link = DeepLink(web: successor?.route ?? route, mobile: successor?.route ?? route, scheme: nil)
             return RenderedContent(title: title, body: body, link: link, reroutedFrom: successor?.old)
         case .separate(let web, let mobile, let scheme)?:
             let (newWeb, newMobile) = (web.flatMap(routes.rewritten), mobile.flatMap(routes.rewritten))
-            let own = link(from: values, position)
+            let own = link(position, &renderer)
             let link = DeepLink(
                 web: newWeb?.route ?? web ?? own?.web ?? Self.home,
                 mobile: newMobile?.route ?? mobile ?? own?.mobile ?? Self.home,
@@ -83,23 +83,22 @@ extension Catalog {
     private static func words(
         of content: EventContent,
         _ words: LanguageSet.Text?,
-        _ values: TemplateValues
+        _ renderer: inout TemplateRenderer
     ) throws(FieldFault) -> (title: String, body: String)? {
-        var faults: [ValueFault] = []
-        let title = content.title ?? words?.title.filled(from: values, &faults)
+        let title = content.title ?? words.map { renderer.text(of: $0.title) }
         guard let title else { return nil }
-        let body = content.body ?? words?.body?.filled(from: values, &faults) ?? ""
-        guard let fault = FieldFault(faults) else { return (title, body) }
+        let body = content.body ?? (words?.body).map { renderer.text(of: $0) } ?? ""
+        guard let fault = FieldFault(renderer.faults) else { return (title, body) }
         guard let plain = words?.plain else { throw fault }
-        var plainFaults: [ValueFault] = []
-        let plainTitle = content.title ?? plain.title.filled(from: values, &plainFaults)
-        let plainBody = content.body ?? plain.body?.filled(from: values, &plainFaults) ?? ""
-        guard plainFaults.isEmpty else { throw fault }
+        renderer.forgetFaults()
+        let plainTitle = content.title ?? renderer.text(of: plain.title)
+        let plainBody = content.body ?? plain.body.map { renderer.text(of: $0) } ?? ""
+        guard renderer.faults.isEmpty else { throw fault }
         return (plainTitle, plainBody)
     }
 
-    private func link(from values: TemplateValues, _ position: Int) -> DeepLink? {
-        types[position].link?.filled(from: values) ?? link?.filled(from: values)
+    private func link(_ position: Int, _ renderer: inout TemplateRenderer) -> DeepLink? {
+        types[position].link.flatMap { renderer.link(of: $0) } ?? link.flatMap { renderer.link(of: $0) }
     }
 
     private static func check(_ text: String, _ length: ClosedRange<Int>) throws(FieldFault) {

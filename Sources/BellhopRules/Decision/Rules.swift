@@ -67,11 +67,10 @@ enum UserRules {
         }
         let word = preferences?.wants(type.type)
         let isWanted = word ?? type.pushByDefault || EmailRules.isWanted(facts)
-        let isOwn = preferences?.wantsByEmail(type.type) != nil
         let outcome = listener.tell(
             .type,
             isWanted ? nil : .suppress(.typeMuted),
-            "\(isWanted ? "on" : "off"), by \(isOwn ? "the user's preferences" : "the app's default")"
+            "\(isWanted ? "on" : "off"), by \(author(preferences?.wantsByEmail(type.type)))"
         )
         if let outcome { return outcome }
         guard let follow = facts.follow else { return nil }
@@ -80,6 +79,11 @@ enum UserRules {
             follow.isMuted ? .suppress(.topicMuted) : nil,
             follow.isMuted ? "the user muted this topic" : "on"
         )
+    }
+
+    /// Returns whose choice applies, given the user's own.
+    static func author(_ choice: Bool?) -> String {
+        choice == nil ? "the app's default" : "the user's preferences"
     }
 }
 
@@ -122,8 +126,7 @@ enum DeviceRules {
         let recipient = facts.recipient
         let word = recipient.preferences?.wants(facts.type.type)
         guard facts.type.isMandatory || word ?? facts.type.pushByDefault else {
-            let author = word == nil ? "the app's default" : "the user's preferences"
-            return listener.tell(.type, .suppress(.typeMuted), "not pushed, by \(author)")
+            return listener.tell(.type, .suppress(.typeMuted), "not pushed, by \(UserRules.author(word))")
         }
         let isAllowed = recipient.pushEnabled
         let outcome = listener.tell(

@@ -1,6 +1,6 @@
 /// A user's preferences, read from the stored document on demand.
 ///
-/// Every event uses this type, so nothing is copied or normalised before it is needed. The answers equal those of
+/// Every event uses this type, so no list of types is copied before it is needed. The answers equal those of
 /// `PreferenceDocument` for the same document, because that type asks this one.
 public struct Preferences: Hashable, Sendable {
     /// The master toggle; on unless the document contains `false`.
@@ -9,7 +9,20 @@ public struct Preferences: Hashable, Sendable {
     public let pausedUntil: Timestamp?
     private let toggles: JSONObject
     private let emailToggles: JSONObject
-    private let quietHours: JSONObject
+    private let quietHours: OwnQuietHours?
+
+    /// The parts of the quiet hours that the user has set.
+    private struct OwnQuietHours: Hashable {
+        let enabled: Bool?
+        let startHour: Int?
+        let endHour: Int?
+
+        init(_ document: JSONObject) {
+            enabled = document["enabled"]?.bool
+            startHour = Preferences.hour(document["startHour"])
+            endHour = Preferences.hour(document["endHour"])
+        }
+    }
 
     /// Creates the preferences from a stored document.
     ///
@@ -19,7 +32,7 @@ public struct Preferences: Hashable, Sendable {
         pausedUntil = document["pausedUntil"]?.string.flatMap(Timestamp.init(validating:))
         toggles = document["eventToggles"]?.object ?? JSONObject()
         emailToggles = document["emailToggles"]?.object ?? JSONObject()
-        quietHours = document["quietHours"]?.object ?? JSONObject()
+        quietHours = (document["quietHours"]?.object).map(OwnQuietHours.init)
     }
 
     /// Returns whether the user wants this type; `nil` if there is no preference.
@@ -38,11 +51,11 @@ public struct Preferences: Hashable, Sendable {
 
     /// Returns the user's quiet hours, with the app's values for unset parts.
     public func quietHours(otherwise usual: QuietHours) -> QuietHours {
-        guard !quietHours.isEmpty else { return usual }
+        guard let quietHours else { return usual }
         return QuietHours(
-            enabled: quietHours["enabled"]?.bool ?? usual.enabled,
-            startHour: Self.hour(quietHours["startHour"]) ?? usual.startHour,
-            endHour: Self.hour(quietHours["endHour"]) ?? usual.endHour
+            enabled: quietHours.enabled ?? usual.enabled,
+            startHour: quietHours.startHour ?? usual.startHour,
+            endHour: quietHours.endHour ?? usual.endHour
         )
     }
 

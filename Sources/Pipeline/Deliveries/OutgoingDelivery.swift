@@ -155,7 +155,7 @@ final class OutgoingDelivery: Sendable {
     /// A replay uses the bulk lane whatever its type, so that thousands of old alarms wait behind each new one.
     func priority(in lane: Lane) -> Priority? {
         guard let priority else { return nil }
-        return ([priority] + Priority.allCases.filter { $0.lane == lane }).max { $0.urgency < $1.urgency }
+        return lane.priority.urgency > priority.urgency ? lane.priority : priority
     }
 
     /// The types of all deliveries that it includes, usually one.

@@ -134,6 +134,7 @@ extension Outlet {
             let opened = state.breakers.removeValue(forKey: key)
             guard opened?.reason == OpenBreaker.massDeath else { return false }
             state.answers.trust(until: time.steady() + .seconds(600))
+            state.tally.forgetGone()
             return true
         }
         if wasMassFailure { shared.report(trusting: key) }

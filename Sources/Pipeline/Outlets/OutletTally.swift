@@ -49,6 +49,12 @@ struct OutletTally {
         }
     }
 
+    /// Counts no device as gone any longer, because those of a mass failure are active again.
+    mutating func forgetGone() {
+        present.gone = 0
+        previous.gone = 0
+    }
+
     /// Returns the counts of the last minute or two.
     mutating func activity(of outlet: OutletKey, at now: Timestamp) -> OutletActivity {
         turn(to: now)

@@ -85,15 +85,26 @@ package struct ArrayParameter: Sendable, Hashable {
 
     private mutating func add(_ bytes: UnsafeRawBufferPointer, version: UInt8? = nil) {
         count += 1
-        guard let length = Int32(exactly: bytes.count + (version == nil ? 0 : 1)) else { return refuse(.tooLarge) }
-        write(length)
-        if let version { wire.append(version) }
-        wire.append(contentsOf: bytes)
+        let head = version == nil ? 4 : 5
+        guard let length = Int32(exactly: bytes.count + head - 4) else { return refuse(.tooLarge) }
+        guard bytes.count <= Self.short else {
+            write(length)
+            if let version { wire.append(version) }
+            return wire.append(contentsOf: bytes)
+        }
+        withUnsafeTemporaryAllocation(byteCount: head + bytes.count, alignment: 4) { memory in
+            memory.storeBytes(of: length.bigEndian, as: Int32.self)
+            if let version { memory[4] = version }
+            UnsafeMutableRawBufferPointer(rebasing: memory[head...]).copyMemory(from: bytes)
+            wire.append(contentsOf: memory)
+        }
     }
+
+    /// The maximum size of a value that is copied together with its length: one append takes half the time of two.
+    private static let short = 256
 
     private mutating func add(_ number: some FixedWidthInteger) {
         count += 1
-        // One append of length and value together takes half the time of two.
         let size = number.bitWidth / 8
         withUnsafeTemporaryAllocation(byteCount: 4 + size, alignment: 4) { bytes in
             bytes.storeBytes(of: Int32(size).bigEndian, as: Int32.self)

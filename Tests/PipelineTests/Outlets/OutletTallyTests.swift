@@ -47,4 +47,18 @@ struct OutletTallyTests {
         let late = tally.activity(of: outlet, at: Self.moment(130))
         #expect(late.gone == 0)
     }
+    @Test("devices that are restored after a mass failure are no longer counted as gone")
+    func restored() throws {
+        let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: .fcm)
+        var tally = OutletTally(from: Self.moment(0))
+        let gone = Verdict.deviceGone(.unregistered, at: nil)
+        tally.note([gone, gone], took: .zero, at: Self.moment(30))
+        tally.note([gone], took: .zero, at: Self.moment(70))
+        tally.forgetGone()
+        let activity = tally.activity(of: outlet, at: Self.moment(80))
+        #expect(activity.gone == 0 && activity.rejected == 3)
+        tally.note([gone], took: .zero, at: Self.moment(90))
+        let next = tally.activity(of: outlet, at: Self.moment(100))
+        #expect(next.gone == 1)
+    }
 }

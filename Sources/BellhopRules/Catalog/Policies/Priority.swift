@@ -26,3 +26,14 @@ public enum Lane: String, CaseIterable, Hashable, Sendable {
     /// For priority `low`.
     case bulk
 }
+
+extension Lane {
+    /// The priority of its events.
+    package var priority: Priority {
+        switch self {
+        case .urgent: .high
+        case .normal: .normal
+        case .bulk: .low
+        }
+    }
+}

@@ -3,17 +3,6 @@ public struct LinkTemplate: Hashable, Sendable {
     let web: Template
     let mobile: Template
     let scheme: Template?
-
-    /// Returns the link; `nil` if it lacks a value.
-    func filled(from values: TemplateValues) -> DeepLink? {
-        var faults: [ValueFault] = []
-        let link = DeepLink(
-            web: web.filled(from: values, quoting: .link, &faults),
-            mobile: mobile.filled(from: values, quoting: .link, &faults),
-            scheme: scheme?.filled(from: values, quoting: .link, &faults)
-        )
-        return faults.isEmpty ? link : nil
-    }
 }
 
 /// The target of a tap on one notification.

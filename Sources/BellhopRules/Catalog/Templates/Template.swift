@@ -80,30 +80,19 @@ public struct Template: Hashable, Sendable {
     let size: Int
     /// The nesting depth of texts.
     let depth: Int
-    /// The number of bytes of the text outside the placeholders.
-    private let wordCount: Int
+    /// The usual number of bytes of a filled text.
+    let expectedSize: Int
     /// The whole text if it has no placeholder.
-    private let plainWords: String?
+    let plainWords: String?
 
     init(segments: [Segment]) {
         self.segments = segments
         if segments.count == 1, case .words(let words) = segments[0] { plainWords = words } else { plainWords = nil }
         (size, depth) = Self.measure(segments)
-        wordCount = segments.reduce(0) { count, segment in
-            guard case .words(let words) = segment else { return count }
-            return count + words.utf8.count
+        expectedSize = segments.reduce(0) { size, segment in
+            guard case .words(let words) = segment else { return size + 16 }
+            return size + words.utf8.count
         }
-    }
-
-    /// Fills the placeholders.
-    ///
-    /// If values are missing or unusable, they are added to `faults` and the result must not be used.
-    func filled(from values: TemplateValues, quoting: Quoting = .plain, _ faults: inout [ValueFault]) -> String {
-        if let plainWords { return plainWords }
-        var filler = TemplateRenderer(values: values, quoting: quoting, expecting: wordCount + 16 * segments.count)
-        filler.fill(segments)
-        if !filler.faults.isEmpty { faults += filler.faults }
-        return filler.text
     }
 
     /// Returns the number of pieces and the nesting depth of texts.

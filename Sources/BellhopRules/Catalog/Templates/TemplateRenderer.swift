@@ -1,49 +1,96 @@
-/// Renders a template with the values for its placeholders.
+/// Renders templates with the values for their placeholders.
 ///
-/// It continues after a missing value, so that all missing values are found.
+/// It continues after a missing value, so that all missing values are found. If there are faults, the texts must not be
+/// used. A text is collected in bytes, since a string checks its storage and its encoding at every append.
 struct TemplateRenderer {
-    private(set) var text = ""
+    /// The faults of all texts so far.
     private(set) var faults: [ValueFault] = []
     private let values: TemplateValues
-    private let quoting: Template.Quoting
+    private var bytes: [UInt8] = []
+    private var quoting = Template.Quoting.plain
     /// The text that replaces `#`.
     private var count = ""
 
-    init(values: TemplateValues, quoting: Template.Quoting, expecting capacity: Int) {
-        self.values = values
+    init(_ values: TemplateValues) { self.values = values }
+
+    mutating func text(of template: Template, quoting: Template.Quoting = .plain) -> String {
+        if let words = template.plainWords { return words }
+        bytes.removeAll(keepingCapacity: true)
+        bytes.reserveCapacity(template.expectedSize)
         self.quoting = quoting
-        text.reserveCapacity(capacity)
+        fill(template.segments)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    mutating func fill(_ segments: [Template.Segment]) {
+    mutating func forgetFaults() { faults = [] }
+
+    /// Returns the link; `nil` if it lacks a value, which is no fault.
+    mutating func link(of template: LinkTemplate) -> DeepLink? {
+        let former = faults.count
+        let link = DeepLink(
+            web: text(of: template.web, quoting: .link),
+            mobile: text(of: template.mobile, quoting: .link),
+            scheme: template.scheme.map { text(of: $0, quoting: .link) }
+        )
+        guard faults.count > former else { return link }
+        faults.removeSubrange(former...)
+        return nil
+    }
+
+    private mutating func fill(_ segments: [Template.Segment]) {
         for segment in segments {
             switch segment {
-            case .words(let words): text += words
+            case .words(let words): append(words)
             case .gap(let source): fill(source)
             case .number(let source, let style):
-                if let number = number(source) { text += style.text(of: number) }
+                if let number = number(source) { append(style.text(of: number)) }
             case .units(let gap): fill(gap)
             case .short(let source):
-                if let word = word(source) { text += word.shownShort }
+                if let word = word(source) { append(word.shownShort) }
             case .plural(let gap): fill(gap)
             case .select(let gap): fill(gap)
-            case .count: text += count
+            case .count: append(count)
             }
         }
+    }
+
+    private mutating func append(_ text: String) { text.withBytes { bytes.append(contentsOf: $0) } }
+
+    /// Appends a text with every byte percent-encoded that has a meaning in a link.
+    private mutating func appendPercentEncoded(_ text: UnsafeBufferPointer<UInt8>) {
+        guard !text.allSatisfy(Self.isUnreserved) else { return bytes.append(contentsOf: text) }
+        for byte in text {
+            if Self.isUnreserved(byte) {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
+            }
+        }
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: IdentifierRules.isLetter(byte) || IdentifierRules.isDigit(byte)
+        }
+    }
+
+    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
+        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10
     }
 
     private mutating func fill(_ source: ValueSource) {
         guard let word = word(source) else { return }
         switch quoting {
-        case .plain: text += word
-        case .link: text += word.percentEncoded
+        case .plain: append(word)
+        case .link: word.withBytes { appendPercentEncoded($0) }
         }
     }
 
     private mutating func fill(_ gap: Template.UnitsPlaceholder) {
         let amount = number(gap.source, whole: true)
         guard let decimals = decimals(gap), let amount else { return }
-        text += gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest))
+        append(gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest)))
     }
 
     /// Returns the number of decimals.
@@ -116,31 +163,6 @@ extension String {
             let end = index(endIndex, offsetBy: -4, limitedBy: start), index(start, offsetBy: 2, limitedBy: end) != nil
         else { return self }
         return self[..<start] + "…" + self[end...]
-    }
-
-    /// The text with every byte percent-encoded that has a meaning in a link.
-    fileprivate var percentEncoded: String {
-        guard !withBytes({ $0.allSatisfy(Self.isUnreserved) }) else { return self }
-        var encoded: [UInt8] = []
-        for byte in utf8 {
-            if Self.isUnreserved(byte) {
-                encoded.append(byte)
-            } else {
-                encoded += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
-    }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-        default: IdentifierRules.isLetter(byte) || IdentifierRules.isDigit(byte)
-        }
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10
     }
 }
 
