@@ -77,11 +77,7 @@ package struct StatusOperations: Sendable {
         if let error = error as? StoreError, error.code == .timedOut, !error.isAnswered {
             return "the server does not answer" + (error.advice.map { "; \($0)" } ?? "")
         }
-        let text = (error as? StoreError)?.textWithAdvice ?? "\(error)"
-        // The text of libpq for a refused connection contains a question.
-        let refusal =
-            /connection to server at "([^"]+)"( \([^)]*\))?, port ([0-9]+) failed: Connection refused; Is the[^?]*\?/
-        return text.replacing(refusal) { "\($0.output.1):\($0.output.3) refuses connections" }
+        return (error as? StoreError)?.textWithAdvice ?? "\(error)"
     }
 
     private static func sight<Value>(

@@ -153,10 +153,16 @@ extension PostgresSession {
         return answer
     }
 
-    /// Returns libpq's most recent error.
+    /// The server's address, as `127.0.0.1:5432`; a socket is named by its folder.
+    private var address: String {
+        func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
+        return ClientText.address(host: text(PQhost(handle)), port: text(PQport(handle)))
+    }
+
+    /// Returns libpq's most recent error, without its guesses.
     func complaint() -> ConnectionLoss {
         let text = ServerReport.flattened(String(cString: PQerrorMessage(handle)))
-        return ConnectionLoss(text.isEmpty ? "the connection is gone" : text)
+        return ConnectionLoss(ClientText.loss(text, of: address))
     }
 
     /// Returns the next result; `nil` at the end of a statement's answer.

@@ -146,7 +146,8 @@ extension PostgresSession {
         let silence = hasTimedOut ? " (no answer within \(limit.pollMilliseconds) ms)" : ""
         return PostgresError(
             .cannotConnect,
-            "Connecting to PostgreSQL failed\(silence): \(lines.joined(separator: "; "))",
+            "Connecting to PostgreSQL failed\(silence): "
+                + ClientText.plain(lines.joined(separator: "; "), hasTimedOut: hasTimedOut),
             sqlState: states.last
         )
     }
