@@ -67,7 +67,8 @@ enum ProvidersCommand: Command {
             switch verb {
             case .list: return list(call, try await ProviderBoard(context))
             case .probe:
-                let probe = try await ProviderProbe(call.fields, by: try call.actingOperator(), in: context)
+                let probe = try await ProviderProbe(call.fields, in: context)
+                try await probe.perform(by: try call.actingOperator(), in: context)
                 call.answer(probe.json, lines: [probe.words])
                 return .done
             }

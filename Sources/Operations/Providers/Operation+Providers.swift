@@ -8,7 +8,9 @@ extension Operation {
             name: "provider-probe",
             fields: ["app", "provider"],
             work: .act { fields, consent, context in
-                .done(try await ProviderProbe(fields, by: try consent.required, in: context).json)
+                let probe = try await ProviderProbe(fields, in: context)
+                try await probe.perform(by: try consent.required, in: context)
+                return .done(probe.json)
             }
         ),
     ]

@@ -5,26 +5,38 @@ package import Store
 
 /// The operators' act on open breakers: the next probe is due now.
 package struct ProviderProbe: Sendable {
+    private let app: AppID
+    private let provider: String
     /// The deliveries behind the breakers, before the act.
     package let blocked: BlockedDeliveries
 
-    /// Brings the next probe forward.
+    /// Prepares the act before an operator is asked for a reason.
     ///
     /// Without an open breaker there is nothing to probe, and the act is refused.
-    package init(_ fields: OperationFields, by operator: ActingOperator, in context: OperationsContext) async throws {
-        let app: AppID = try fields.required("app")
-        let provider = try fields.provider()
-        let blocked = try await BlockedDeliveries.behind(app, provider, in: context)
-        let store = BreakerAdmin(pool: context.pool)
-        guard let blocked, try await store.bringProbesForward(app, provider, by: `operator`) > 0 else {
-            throw OperationError(
-                .notPossible,
-                attempted: "probe --app \(app) --provider \(provider)",
-                "no breaker is open",
-                advice: "see bellhop providers"
-            )
+    package init(_ fields: OperationFields, in context: OperationsContext) async throws {
+        app = try fields.required("app")
+        provider = try fields.provider()
+        guard let blocked = try await BlockedDeliveries.behind(app, provider, in: context) else {
+            throw Self.noBreaker(app, provider)
         }
         self.blocked = blocked
+    }
+
+    /// Brings the next probe forward, unless the last breaker has closed since.
+    package func perform(by operator: ActingOperator, in context: OperationsContext) async throws {
+        let store = BreakerAdmin(pool: context.pool)
+        guard try await store.bringProbesForward(app, provider, by: `operator`) > 0 else {
+            throw Self.noBreaker(app, provider)
+        }
+    }
+
+    private static func noBreaker(_ app: AppID, _ provider: String) -> OperationError {
+        OperationError(
+            .notPossible,
+            attempted: "probe --app \(app) --provider \(provider)",
+            "no breaker is open",
+            advice: "see bellhop providers"
+        )
     }
 
     /// The effect, as two sentences.

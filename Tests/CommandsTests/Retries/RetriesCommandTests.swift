@@ -180,6 +180,9 @@ struct RetriesCommandTests {
             let closed = await prompt.run(Self.probe)
             #expect(closed.code == .answerIsNo)
             #expect(closed.complaints.contains("no breaker is open"), "\(closed.complaints)")
+            let silent = await prompt.run("providers", "probe", "--app", "drop", "--provider", "fcm")
+            #expect(silent.code == .answerIsNo, "no reason is asked for")
+            #expect(silent.complaints.contains("no breaker is open"), "\(silent.complaints)")
             _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
