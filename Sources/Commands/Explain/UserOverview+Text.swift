@@ -17,6 +17,7 @@ extension UserOverview {
             text.add("", "The user was erased at \(erasure.erasedAt.toTheSecond) UTC.")
         }
         user.writeSettings(into: &text)
+        writeFollows(into: &text)
         writeHolds(into: &text)
         writeKept(into: &text)
         writeNotifications(into: &text)
@@ -26,6 +27,20 @@ extension UserOverview {
             text.add("", "One in detail: bellhop explain --app \(key.app) --user \(key.user) --event EVENT")
         }
         return text.text
+    }
+
+    private func writeFollows(into text: inout WrappedText) {
+        guard !follows.topics.isEmpty else { return }
+        text.section("Topics that the user follows")
+        for one in follows.topics {
+            let marks = [
+                one.follow.isMuted ? "muted" : nil, one.follow.role.map { "as \($0.text)" },
+                one.follow.isOfSomeDevices ? "some devices only" : nil,
+            ].compactMap { $0 }
+            text.item(([one.topic] + marks).joined(separator: ", "))
+        }
+        let others = follows.count - follows.topics.count
+        if others > 0 { text.item("and \(follows.isCapped ? "at least " : "")\(others.grouped) more") }
     }
 
     private func writeHolds(into text: inout WrappedText) {

@@ -13,6 +13,8 @@ package struct UserOverview: Sendable {
     package let notifications: [Explanation]
     /// The events for the user that are stored for later, the next one first.
     package let kept: [KeptEvent]
+    /// The topics that the user follows.
+    package let follows: UserFollows
     /// The latest dead letters that name the user, in any state.
     package let deadLetters: [DeadLetterSummary]
 
@@ -23,14 +25,15 @@ package struct UserOverview: Sendable {
     package var isUnknown: Bool {
         let settings = user.story.settings
         return notifications.isEmpty && kept.isEmpty && deadLetters.isEmpty && user.story.erasure == nil
-            && user.story.devices.isEmpty
+            && user.story.devices.isEmpty && follows.count == 0
             && settings.changedAt == nil && settings.preferencesChangedAt == nil
     }
 
     /// The answer if nothing is stored about the user.
     package var unknown: String {
         let key = user.story.key.recipient
-        return "Bellhop has stored nothing about user \(key.user) of \(key.app): no settings, device, notification, "
+        return
+            "Bellhop has stored nothing about user \(key.user) of \(key.app): no settings, device, topic, notification, "
             + "event for later or dead letter."
     }
 
@@ -56,7 +59,7 @@ package struct UserOverview: Sendable {
             ("erasure", user.story.erasure.map(Explanation.json) ?? .null),
             ("holds", .array(holds.map(Self.json))),
             ("notifications", .array(notifications.map { Self.json($0, isMasked: isMasked) })),
-            ("kept", .array(kept.map(Self.json))),
+            ("kept", .array(kept.map(Self.json))), ("follows", followsJSON),
             ("deadLetters", .array(deadLetters.map(Explanation.json))),
         ])
     }
@@ -72,6 +75,19 @@ package struct UserOverview: Sendable {
             ("recordedAt", .optional(record?.notification.createdAt.description)),
             ("readAt", .optional(record?.readAt?.description)),
             ("deliveries", .array(explanation.story.lines.map(explanation.json))),
+        ])
+    }
+
+    private var followsJSON: JSONValue {
+        let topics = follows.topics.map { one in
+            JSONValue.members([
+                ("topic", .string(one.topic)), ("muted", .bool(one.follow.isMuted)),
+                ("role", .optional(one.follow.role?.text)), ("someDevices", .bool(one.follow.isOfSomeDevices)),
+                ("since", .string(one.since.description)),
+            ])
+        }
+        return .members([
+            ("count", .int(follows.count)), ("isCapped", .bool(follows.isCapped)), ("topics", .array(topics)),
         ])
     }
 
@@ -120,6 +136,7 @@ extension ExplainOperations {
                 user: try await explained(NotificationID(bits: 0)),
                 notifications: notifications,
                 kept: try await store.kept(for: user, atMost: UserOverview.most),
+                follows: try await store.follows(of: user, atMost: UserOverview.most),
                 deadLetters: try await DeadLetterAdmin(pool: pool).page(filter, atMost: UserOverview.most).items
             )
         }

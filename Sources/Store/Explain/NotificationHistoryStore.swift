@@ -23,6 +23,27 @@ package struct NotificationHistoryStore: Sendable {
         }
     }
 
+    /// Returns the topics that a user follows now, the muted ones first, at most `limit`, with the number of all.
+    package func follows(of user: UserKey, atMost limit: Int) async throws(PostgresError) -> UserFollows {
+        let most = Int64(UserFollows.mostCounted + 1)
+        let rows = try await pool.run(
+            NotificationHistoryStatements.follows,
+            [.text(user.app.text), .text(user.user.text), .integer(most)]
+        )
+        let topics = try rows.indices.prefix(limit).map { (row) throws(PostgresError) in
+            UserFollows.Topic(
+                topic: try rows.text(row, 0),
+                follow: try StoredFollow(rows, row, from: 1),
+                since: try rows.moment(row, 4)
+            )
+        }
+        return UserFollows(
+            topics: topics,
+            count: min(rows.count, UserFollows.mostCounted),
+            isCapped: rows.count > UserFollows.mostCounted
+        )
+    }
+
     /// Returns the apps that have data of a user, in the order of their names.
     ///
     /// A user without settings, devices and notifications is in no app, even if dead letters or events for later name
@@ -235,6 +256,18 @@ enum NotificationHistoryStatements {
         """
         SELECT \(StoredFollow.columns()), since, removed_at, followed_at FROM follows
         WHERE app = $1 AND user_id = $2 AND topic = $3
+        """,
+        effect: .reads
+    )
+
+    /// The primary key has the user's topics together.
+    static let follows = Statement(
+        """
+        SELECT topic, \(StoredFollow.columns(of: "w")), since FROM (
+            SELECT topic, role, muted, devices, since FROM follows
+            WHERE user_id = $2 AND app = $1 AND removed_at IS NULL LIMIT $3
+        ) AS w
+        ORDER BY muted DESC, topic
         """,
         effect: .reads
     )

@@ -8,6 +8,9 @@ package struct StoredFollow: Hashable, Sendable {
     /// The token hashes of the following devices; `nil` for all of the user's devices.
     let devices: Set<String>?
 
+    /// Whether only some of the user's devices follow.
+    package var isOfSomeDevices: Bool { devices != nil }
+
     /// The columns that ``init(_:_:from:)`` reads, of the table or an alias of it.
     package static func columns(of table: String = "follows") -> String {
         "\(table).role, \(table).muted, \(table).devices"

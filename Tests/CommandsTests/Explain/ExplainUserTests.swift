@@ -17,6 +17,32 @@ import Testing
 struct ExplainUserTests {
     private static let user = ["explain", "--app", "drop", "--user", "ada"]
 
+    @Test("the topics that a user follows are listed, the muted ones first, with the number of the others")
+    func follows() async throws {
+        try await ServerFixture.withSchema { servers in
+            let sql = """
+                INSERT INTO follows (app, topic, user_id, role, muted, devices, since, source_time, removed_at)
+                SELECT 'drop', 'venue:' || lpad(n::text, 2, '0'), 'ada', CASE n WHEN 1 THEN 'owner' END, n = 23,
+                       CASE n WHEN 2 THEN '["x"]' END, now(), now(), CASE n WHEN 3 THEN now() END
+                FROM generate_series(1, 23) AS n
+                """
+            _ = try await servers.owner.run(Statement(sql))
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let answer = await prompt.run(Self.user)
+                #expect(answer.code == .done, "a user with a topic is known: \(answer.complaints)")
+                let flat = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                let first =
+                    "Topics that the user follows venue:23, muted venue:01, as owner venue:02, some devices only "
+                #expect(flat.contains(first + "venue:04"), "\(answer.output)")
+                #expect(flat.contains("venue:20 and 2 more"), "\(answer.output)")
+                let json = await prompt.run(Self.user + ["--json"]).output
+                let start =
+                    #""follows":{"count":22,"isCapped":false,"topics":[{"topic":"venue:23","muted":true,"role":null,"#
+                #expect(json.contains(start), "\(json)")
+            }
+        }
+    }
+
     @Test("without an event it shows settings, devices, holds, the latest notifications and dead letters of the user")
     func overview() async throws {
         try await ServerFixture.withSchema { servers in

@@ -327,7 +327,7 @@ extension ConsoleBrowserTests {
                 try await stage.console.servers.addHeld(of: "f1", to: ["u1", "u2"])
                 try await stage.until("$$('.group .tag')[1]?.textContent === 'held'")
                 let left = "$$('.group .acts button').map((one) => one.textContent).join()"
-                try await stage.until(left, is: "Resume,Discard what waits,Release hold 2,Cancel")
+                try await stage.until(left, is: "Resume,Discard what waits,Release hold 2,Add a reason,Cancel")
                 try await stage.open("fanouts/1")
                 try await stage.until("$('.problems')?.textContent.includes('2 deliveries of this fan-out wait')")
                 try await stage.expectQuiet()
@@ -353,6 +353,24 @@ extension ConsoleBrowserTests {
                 try await stage.open("person")
                 try await stage.open("person/drop/ada")
                 try await stage.until("\(row) === 'no'")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("the page of a user lists the followed topics, the muted ones first, and the number of the others")
+        func topics() async throws {
+            try await ConsoleStage.with { stage in
+                let follows = """
+                    INSERT INTO follows (app, topic, user_id, muted, since, source_time)
+                    SELECT 'drop', 'venue:' || n, 'ada', n = 40, now(), now() FROM generate_series(11, 40) AS n
+                    """
+                _ = try await stage.console.servers.owner.run(Statement(follows))
+                try await stage.signIn(.viewer, at: "#/person/drop/ada")
+                let card = "$$('.card').find((one) => one.querySelector('h2').textContent === 'Topics')"
+                let items = "[...\(card).querySelectorAll('li')].map((one) => one.textContent)"
+                try await stage.until("\(card) !== undefined && \(items).length === 21")
+                try await stage.until("\(items)[0] === 'muted venue:40' && \(items)[1] === 'follows venue:11'")
+                try await stage.until("\(items).at(-1) === 'and 10 more'")
                 try await stage.expectQuiet()
             }
         }

@@ -57,6 +57,16 @@ function notificationShown(one, found) {
   el("div", { class: "item-side muted" }, ago(one.recordedAt), el("span", {}, one.readAt ? "read" : "unread")));
 }
 
+/** Returns the topics that the user follows, the muted ones first. */
+function followsShown({ topics, count, isCapped }) {
+  if (topics.length === 0) return card("Topics", null, el("p", { class: "muted" }, "The user follows no topic."));
+  const others = count - topics.length;
+  return card("Topics", el("span", { class: "muted" }, `${isCapped ? "at least " : ""}${grouped(count)}`), el("ul", { class: "plain" },
+    topics.map((one) => el("li", {}, tag(one.muted ? "muted" : "follows", one.muted ? "warn" : "good"), " ", el("bdi", {}, one.topic),
+      one.role ? ` as ${one.role}` : "", one.someDevices ? ", some devices only" : "")),
+    others > 0 ? el("li", { class: "muted" }, `and ${grouped(others)} more`) : null));
+}
+
 /** Returns an event that names the user and is published later. */
 function keptShown(one, found) {
   const detail = new URLSearchParams({ app: found.app, user: found.user, event: one.eventId });
@@ -75,12 +85,12 @@ const personView = {
   },
   show(found) {
     if (found === null) return [nothing("explain", "A user", "Name the app and the user. The page shows devices, settings and the latest notifications.")];
-    if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, notification, event for later or dead letter.`)];
+    if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, topic, notification, event for later or dead letter.`)];
     return [
       found.holds.length > 0 ? el("ul", { class: "problems" }, found.holds.map((hold) => el("li", { class: "problem on-purpose" }, icon("holds"),
         el("span", {}, `${[found.app, hold.type && `type ${hold.type}`, hold.provider && `through ${hold.provider}`].filter(Boolean).join(", ")} is held: ${hold.because}`),
         link("#/holds", "Open", { class: "button small" })))) : null,
-      el("div", { class: "two" }, settingsShown(found), devicesShown(found.settings.devices)),
+      el("div", { class: "two" }, settingsShown(found), el("div", { class: "stack" }, devicesShown(found.settings.devices), followsShown(found.follows))),
       card(found.notifications.length === 0 ? "No notification is recorded" : "Latest notifications", null,
         found.notifications.length === 0 ? null : el("ul", { class: "items" }, found.notifications.map((one) => notificationShown(one, found)))),
       found.kept.length === 0 ? null : card("Stored for later", null, el("ul", { class: "items" }, found.kept.map((one) => keptShown(one, found)))),
