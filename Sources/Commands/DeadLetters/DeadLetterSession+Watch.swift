@@ -85,11 +85,17 @@ extension DeadLetterSession {
                 start.map { _ in "scheduled" } ?? record.state.rawValue + (isEnding ? ", ending" : ""),
                 start.map { HumanText.ahead($0, now) } ?? HumanText.ago(record.startedAt, now),
                 HumanText.cut(record.operator, to: 20), record.items.grouped,
-                entry.settled.grouped, HumanText.cut(record.because, to: 500),
+                settled(entry), HumanText.cut(record.because, to: 500),
             ]
         }
         let header = ["replay", "state", "begun", "by", "items", "settled", "because"]
         return TextTable(header, texts: [1, 2, 3, 6], flexible: [6], rows: rows).lines(fitting: width)
+    }
+
+    /// Returns the settled items of a list entry; of a cancelled replay the sent items and the unsent ones.
+    private func settled(_ entry: ReplayEntry) -> String {
+        guard entry.left > 0 else { return entry.settled.grouped }
+        return "\((entry.settled - entry.left).grouped), \(entry.left.grouped) left"
     }
 
     /// Performs `pause`, `resume` and `cancel`.

@@ -11,12 +11,13 @@ extension ReplayAnswer {
     /// A progress bar on one line.
     var bar: String {
         let width = 24
-        let filled = replay.items > 0 ? min(width, progress.settled * width / replay.items) : width
+        // The unsent items of a cancelled replay are settled without progress.
+        let done = progress.settled - progress.left
+        let filled = replay.items > 0 ? min(width, done * width / replay.items) : width
         let cells = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        let share = replay.items > 0 ? progress.settled * 100 / replay.items : 100
-        var parts = [
-            "replay \(replay.id)  \(cells)  \(share) %  \(progress.settled.grouped) of \(replay.items.grouped)"
-        ]
+        let share = replay.items > 0 ? done * 100 / replay.items : 100
+        var parts = ["replay \(replay.id)  \(cells)  \(share) %  \(done.grouped) of \(replay.items.grouped)"]
+        if progress.left > 0 { parts.append("\(progress.left.grouped) left unsent") }
         let failures = progress.outcomes.filter { $0.key.isFailure }.values.reduce(0, +)
         if failures > 0 { parts.append("\(failures.grouped) failed") }
         if progress.underWay > 0 { parts.append("\(progress.underWay.grouped) under way") }
@@ -36,7 +37,11 @@ extension ReplayAnswer {
     var lines: [String] {
         var state = replay.state.rawValue
         if let reason = replay.pauseReason, replay.state == .paused { state += ", \(reason)" }
-        if replay.finishedAt == nil, replay.state == .cancelled { state += ", what has gone out comes to its end" }
+        if replay.state == .cancelled {
+            let sent = replay.items - progress.left
+            state += ", \(sent.grouped) replayed, \(progress.left.grouped) left unsent and open again"
+            if replay.finishedAt == nil { state += ", what has gone out comes to its end" }
+        }
         let start = replay.scheduledStart(at: now)
         if let start { state = "scheduled, starts at \(HumanText.instant(start)) (\(HumanText.ahead(start, now)))" }
         var lines = [

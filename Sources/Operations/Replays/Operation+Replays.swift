@@ -42,6 +42,16 @@ extension Operation {
                 }
             ),
             Operation(
+                name: "replay-rate",
+                fields: ["rate"],
+                items: 1...1,
+                work: .act { fields, consent, context in
+                    let (operations, input) = (ReplayOperations(context), DeadLetterInput("rate", fields))
+                    let (id, by) = (try input.requiredReplay(), try consent.required)
+                    return .done(try await operations.answer(try await operations.changeRate(id, input, by: by)).json)
+                }
+            ),
+            Operation(
                 name: "replay-note",
                 items: 1...1,
                 work: .act { fields, consent, context in

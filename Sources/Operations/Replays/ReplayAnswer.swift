@@ -61,7 +61,8 @@ package struct ReplayAnswer: Sendable {
         return .members(
             progress.replay.members(at: now) + [
                 ("waiting", .int(progress.waiting)), ("underWay", .int(progress.underWay)),
-                ("outcomes", .members(outcomes)), ("failures", .array(failed)), ("course", .members(shares)),
+                ("left", .int(progress.left)), ("outcomes", .members(outcomes)), ("failures", .array(failed)),
+                ("course", .members(shares)),
                 ("reach", reach?.json ?? .null), ("unsent", .array(others)),
                 ("deferred", .array(deferred.map(\.json))), ("group", .optional(group)),
             ]

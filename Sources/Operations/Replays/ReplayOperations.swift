@@ -181,12 +181,30 @@ package struct ReplayOperations: Sendable {
     ) async throws -> ReplayProgress {
         guard let rate = try input.rate() else { return try await control(.resume, id, input, by: `operator`) }
         let before = try await progress(of: id, input)
+        if before.replay.state == .paused, before.replay.pace.rate == rate {
+            return try await control(.resume, id, input, by: `operator`)
+        }
         guard try await store.setRate(id, rate, by: `operator`) else {
             let state = "it is \(before.replay.state.rawValue)"
             throw input.error(.notPossible, state, advice: Self.listing, about: "replay \(id)")
         }
         guard before.replay.state == .paused else { return try await progress(of: id, input) }
         return try await control(.resume, id, input, by: `operator`)
+    }
+
+    /// Changes the rate of a running or paused replay, which stays in its state.
+    package func changeRate(
+        _ id: Int64,
+        _ input: DeadLetterInput,
+        by operator: ActingOperator
+    ) async throws -> ReplayProgress {
+        guard let rate = try input.rate() else { throw OperationError.invalid("rate", "is missing") }
+        let before = try await progress(of: id, input)
+        guard try await store.setRate(id, rate, by: `operator`) else {
+            let state = "it is \(before.replay.state.rawValue)"
+            throw input.error(.notPossible, state, advice: Self.listing, about: "replay \(id)")
+        }
+        return try await progress(of: id, input)
     }
 
     /// Adds a reason to the audit, for an act that was performed before its reason was known.
@@ -203,7 +221,17 @@ extension [ReplayEntry] {
     /// The answer of `replays`.
     package func json(at now: Timestamp) -> JSONValue {
         .members([
-            ("replays", .array(map { .members($0.replay.members(at: now) + [("settled", .int($0.settled))]) }))
+            (
+                "replays",
+                .array(
+                    map { entry in
+                        let counts: [(String, JSONValue)] = [
+                            ("settled", .int(entry.settled)), ("left", .int(entry.left)),
+                        ]
+                        return .members(entry.replay.members(at: now) + counts)
+                    }
+                )
+            )
         ])
     }
 }

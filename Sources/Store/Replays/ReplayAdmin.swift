@@ -135,7 +135,11 @@ package struct ReplayAdmin: Sendable {
     /// Returns the replays that have not ended, then the latest others.
     package func latest(atMost limit: Int) async throws(PostgresError) -> [ReplayEntry] {
         try await pool.run(Self.latest, [.integer(Int64(limit))]).map { (rows, row) throws(PostgresError) in
-            ReplayEntry(replay: try ReplayRecord(rows, row), settled: try rows.number(row, "settled"))
+            ReplayEntry(
+                replay: try ReplayRecord(rows, row),
+                settled: try rows.number(row, "settled"),
+                left: try rows.number(row, "left_unsent")
+            )
         }
     }
 
@@ -252,7 +256,11 @@ package struct ReplayAdmin: Sendable {
         """
         SELECT \(ReplayRecord.columns), CASE WHEN r.finished_at IS NOT NULL THEN r.items ELSE (
                    SELECT count(*) FROM replay_items i WHERE i.replay_id = r.id AND i.state = 'settled'
-               ) END AS settled
+               ) END AS settled,
+               CASE WHEN r.state <> 'cancelled' THEN 0 ELSE (
+                   SELECT count(*) FROM replay_items i
+                   WHERE i.replay_id = r.id AND i.state = 'settled' AND i.outcome = 'cancelled'
+               ) END AS left_unsent
         FROM replays r ORDER BY r.finished_at IS NOT NULL, r.id DESC LIMIT $1
         """,
         effect: .reads

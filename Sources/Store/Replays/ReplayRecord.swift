@@ -131,6 +131,8 @@ package struct ReplayEntry: Sendable {
     package let replay: ReplayRecord
     /// The number of items with an outcome.
     package let settled: Int
+    /// The number of items that a cancellation left unsent, so that they are open again; they count as settled.
+    package let left: Int
 }
 
 /// The progress of a replay.
@@ -142,6 +144,8 @@ package struct ReplayProgress: Sendable {
     package let outcomes: [ReplayOutcome: Int]
 
     package var settled: Int { outcomes.values.reduce(0, +) }
+    /// The number of items that a cancellation left unsent, so that they are open again; they count as settled.
+    package var left: Int { outcomes[.cancelled] ?? 0 }
     package var isFinished: Bool { replay.finishedAt != nil }
 }
 

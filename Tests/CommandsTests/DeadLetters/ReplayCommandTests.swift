@@ -211,6 +211,11 @@ struct ReplayCommandTests {
                 #expect(answer.code == .done, "\(verb): \(answer.complaints)")
                 #expect(answer.output.contains(": \(state)"), "\(answer.output)")
             }
+            let shown = await prompt.run("dead-letters", "replays", "1").output
+            let left = ": cancelled, 0 replayed, 20 left unsent and open again"
+            #expect(shown.contains(left), "\(shown)")
+            let list = await prompt.run("dead-letters", "replays").output
+            #expect(list.contains("0, 20 left"), "\(list)")
             let again = await prompt.run("dead-letters", "resume", "1", "--because", "x")
             #expect(again.code == .answerIsNo)
             #expect(again.complaints.contains("it is cancelled"))

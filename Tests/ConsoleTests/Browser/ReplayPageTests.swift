@@ -117,6 +117,50 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test(
+            "the list pauses, resumes and cancels replays, a paused one changes its rate, and a cancelled one has its rest"
+        )
+        func list() async throws {
+            let letters = (1...3).map { DeadLetterSamples.rejected("l\($0)") }
+            try await ConsoleStage.with(letters) { stage in
+                let servers = stage.console.servers
+                let person = try await stage.console.signIn()
+                let replay = JSONObject([("options", ["all": true, "rate": "3"])])
+                _ = try await stage.console.act("replay", replay, as: person)
+                try await stage.signIn(at: "#/replays")
+                let buttons = "$$('tbody button').map((one) => one.textContent).join()"
+                try await stage.until(buttons, is: "Pause,Cancel")
+                try await stage.press("Pause")
+                try await stage.until(buttons, is: "Resume,Cancel")
+                try await stage.open("replays/1")
+                try await stage.press("Rate …")
+                try await stage.write("7", into: "rate")
+                try await stage.write("it is slow", into: "because")
+                try await stage.submit()
+                try await stage.until("$('#main').textContent.includes('7/s')")
+                let states = try await servers.column("SELECT state || ' ' || rate::text FROM replays")
+                #expect(states == ["paused 7"], "a new rate does not resume it")
+                try await stage.press("Resume")
+                try await stage.write("go on", into: "because")
+                try await stage.submit()
+                try await stage.until("$('.headline .tag')?.textContent === 'running'")
+                let sent =
+                    "UPDATE replay_items SET state = 'settled', outcome = 'recorded', settled_at = now() WHERE position = 1"
+                _ = try await servers.owner.run(Statement(sent))
+                try await stage.open("replays")
+                try await stage.press("Cancel")
+                try await stage.write("a wrong one", into: "because")
+                try await stage.submit()
+                let row = "$$('tbody td').slice(5, 6).map((one) => one.textContent).join()"
+                try await stage.until(row, is: "1, 2 left")
+                try await stage.open("replays/1")
+                try await stage.until("$('.lead b')?.textContent === '1 of 3 items replayed, 2 left unsent'")
+                let acts = try await servers.column("SELECT act FROM audit ORDER BY number")
+                #expect(acts == ["replay", "pause", "rate", "resume", "cancel"], "an unchanged rate is not recorded")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("a replay with a later start is scheduled, on its page and in the list")
         func scheduled() async throws {
             try await ConsoleStage.with([DeadLetterSamples.rejected("l1")]) { stage in

@@ -8,11 +8,13 @@ function replayState({ state, scheduled }) {
 /** Outcomes that are shown as failures. */
 const BAD = ["failed", "refused", "too-old"];
 
-function replayControls(replay) {
+/** Returns the buttons of a replay that has not ended; `small` is for a row of a list, which has no counts. */
+function replayControls(replay, small = false) {
   if (!client.isOperator || replay.finishedAt) return [];
+  const own = small ? "small " : "";
   const rateField = (isFirst) => field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", "data-first": isFirst, value: replay.rate ?? "", placeholder: "as fast as possible" }));
   const rate = () => perform({
-    act: "replay-resume", title: `Rate of replay ${replay.replay}`, verb: "Change the rate", asksForCount: false, extra: rateField(true),
+    act: "replay-rate", title: `Rate of replay ${replay.replay}`, verb: "Change the rate", asksForCount: false, extra: rateField(true),
     body: (extra) => ({ items: [String(replay.replay)], options: extra }), says: (done) => `Changed the rate of replay ${replay.replay} to ${grouped(done.rate)} per second.`,
   }).then(refreshSoon);
   const pause = () => performAtOnce({
@@ -21,13 +23,14 @@ function replayControls(replay) {
   const control = (verb, words, danger) => button(words, () => perform({
     act: `replay-${verb}`, title: `${words} replay ${replay.replay}`, verb: words, danger, asksForCount: false,
     extra: verb === "resume" ? rateField(false) : null, body: (extra) => ({ items: [String(replay.replay)], options: extra }),
-    note: verb === "cancel" ? `${grouped(replay.waiting ?? 0)} that wait open again; what has gone out comes to its end.` : null,
+    note: verb === "cancel" ? `${small ? "The items" : grouped(replay.waiting ?? 0)} that wait open again; what has gone out comes to its end.` : null,
     // It names the act and not the state, since it outlasts the state of a replay that ends soon.
     says: () => `${verb === "cancel" ? "Cancelled" : "Resumed"} replay ${replay.replay}.`,
-  }).then(refreshSoon), { kind: danger ? "danger" : "" });
+  }).then(refreshSoon), { kind: `${own}${danger ? "danger" : ""}`, key: `${verb}-${replay.replay}` });
   const cancel = control("cancel", "Cancel", true);
-  if (replay.state === "paused") return [control("resume", "Resume"), cancel];
-  return replay.state === "running" ? [button("Pause", pause, { kind: "main", key: "pause" }), button("Rate …", rate, { key: "rate" }), cancel] : [];
+  const change = small ? null : button("Rate …", rate, { key: "rate" });
+  if (replay.state === "paused") return [control("resume", "Resume"), change, cancel];
+  return replay.state === "running" ? [button("Pause", pause, { kind: small ? "small" : "main", key: `pause-${replay.replay}` }), change, cancel] : [];
 }
 
 /** Outcomes after which the users have what was replayed. */
@@ -109,11 +112,14 @@ function replayedLetter(letter, userHas) {
 function replayShown(replay) {
   const settled = Object.values(replay.outcomes).reduce((sum, one) => sum + one, 0);
   const failed = BAD.map((name) => replay.outcomes[name] ?? 0).reduce((sum, one) => sum + one, 0);
-  const share = replay.items > 0 ? settled / replay.items : 1;
+  // The unsent items of a cancelled replay are settled without progress.
+  const sent = settled - replay.left;
+  const share = replay.items > 0 ? sent / replay.items : 1;
   const seconds = (Date.now() - Math.max(Date.parse(replay.startedAt), Date.parse(replay.notBefore ?? replay.startedAt))) / 1_000;
   const pace = replay.rate ? 1 / replay.rate : settled >= 20 && seconds > 2 ? seconds / settled : null;
   const left = replayState(replay) === "running" && pace !== null ? pace * (replay.items - settled) : null;
-  const words = `${grouped(settled)} of ${of(replay.items, "item")} settled`;
+  const words = replay.state === "cancelled" ? `${grouped(replay.items - replay.left)} of ${of(replay.items, "item")} replayed, ${grouped(replay.left)} left unsent`
+    : `${grouped(settled)} of ${of(replay.items, "item")} settled`;
   return [
     el("p", { class: "crumbs" }, link("#/replays", "Replays")),
     el("div", { class: "headline" }, el("h2", {}, `Replay ${replay.replay}`), tag(replayState(replay), isGood(replay) ? "good" : replay.state === "done" ? "" : stateKind(replayState(replay))),
@@ -153,7 +159,10 @@ const replaysView = {
   show(found) {
     if (!found.replays) return replayShown(found);
     if (found.replays.length === 0) return [nothing("replays", "No replays yet", "Start a replay from dead letters; it runs in the background.")];
-    return [table(["replay", "state", "begun", "by", "#items", "#settled", "because"], found.replays.map((one) => [
-      link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(replayState(one), stateKind(replayState(one))), ago(one.scheduled ? one.notBefore : one.startedAt), one.by, grouped(one.items), grouped(one.settled), one.because]), { label: "replays" })];
+    const settled = (one) => (one.left > 0 ? `${grouped(one.settled - one.left)}, ${grouped(one.left)} left` : grouped(one.settled));
+    const buttons = (one) => (one.finishedAt ? "" : el("div", { class: "acts" }, replayControls(one, true)));
+    const acts = (one) => (client.isOperator ? [buttons(one)] : []);
+    return [table(["replay", "state", "begun", "by", "#items", "#settled", "because", ...client.isOperator ? ["acts"] : []], found.replays.map((one) => [
+      link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(replayState(one), stateKind(replayState(one))), ago(one.scheduled ? one.notBefore : one.startedAt), one.by, grouped(one.items), settled(one), one.because, ...acts(one)]), { label: "replays", kind: "cards" })];
   },
 };
