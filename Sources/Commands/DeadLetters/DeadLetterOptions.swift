@@ -15,7 +15,7 @@ enum DeadLetterOptions {
         Option.taking("fingerprint", "F", "of this group (fingerprint or unique prefix)"),
         Option.taking("user", "U", "about this user"),
         Option.taking("event", "ID", "of this event"),
-        Option.taking("text", "WORDS", "text in error, event id or routing key (case-insensitive)"),
+        Option.taking("text", "WORDS", "text in error, event id or routing key; audit: in reason or filter (any case)"),
         Option.taking("since", "WHEN", "failed last at this instant or later; 2h means two hours ago"),
         Option.taking("until", "WHEN", "failed last before this instant"),
         Option.taking("state", "S", "open (unless given), replaying, resolved, discarded, or all"),
@@ -50,7 +50,8 @@ enum DeadLetterOptions {
                 "groups, list, show, replay, export: work on the broker's queue alone, without the database"
             ),
             .switch("yes", "skip the confirmation prompt"),
-            .taking("by", "NAME", "operator name for the audit (default: system user)"),
+            .taking("act", "ACT", "audit: only acts of this kind, such as discard"),
+            .taking("by", "NAME", "operator name in the audit (default for acts: system user)"),
             .taking("because", "TEXT", "reason for the audit; prompted for on a terminal"),
             .switch("reveal", "include personal data; recorded in the audit"),
             .json,

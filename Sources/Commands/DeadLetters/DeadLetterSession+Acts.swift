@@ -55,7 +55,9 @@ extension DeadLetterSession {
         answer(
             log.json,
             lines: log.entries.isEmpty
-                ? ["No actions yet."] : withChanges(of: log.entries, table.lines(fitting: width)),
+                ? [
+                    input.fields.given.isDisjoint(with: ["by", "act", "text"]) ? "No actions yet." : "No actions match."
+                ] : withChanges(of: log.entries, table.lines(fitting: width)),
             emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
         return .done

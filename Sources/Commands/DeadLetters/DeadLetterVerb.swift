@@ -37,7 +37,7 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .replays: "replays [REPLAY] [--watch] [--json]"
         case .resume: "resume REPLAY [--rate N/s] [--yes] [--by NAME] [--because TEXT] [--json]"
         case .pause, .cancel: "\(rawValue) REPLAY [--yes] [--by NAME] [--because TEXT] [--json]"
-        case .audit: "audit [--limit N] [--json]"
+        case .audit: "audit [--by NAME] [--act ACT] [--text WORDS] [--limit N] [--json]"
         }
     }
 
@@ -75,7 +75,7 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .discard, .restore:
             DeadLetterOptions.filters.subtracting(["state"]).union(act).union(["all", "yes", "dry-run"])
         case .undo: act.union(["yes", "dry-run"])
-        case .audit: ["limit", "json"]
+        case .audit: ["by", "act", "text", "limit", "json"]
         }
     }
 }

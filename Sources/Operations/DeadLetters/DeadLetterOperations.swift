@@ -77,7 +77,15 @@ package struct DeadLetterOperations: Sendable {
     package func audit(_ input: DeadLetterInput) async throws -> AuditLog {
         try input.expectNoItems()
         let limit = try input.fields.number("limit", in: 1...100_000) ?? 50
-        return try await AuditLog(try await store.auditLog(atMost: limit), in: store)
+        var filter = AuditFilter()
+        filter.operator = input.fields.text("by")
+        filter.act = input.fields.text("act")
+        filter.text = input.fields.text("text")
+        let entries = try await store.auditLog(filter, atMost: limit)
+        // An unfiltered list of the latest acts has all acts that refer to one of them.
+        guard filter != AuditFilter(), let first = entries.last else { return try await AuditLog(entries, in: store) }
+        let others = try await store.auditReferences(after: first.number)
+        return try await AuditLog(entries, referredToBy: others, in: store)
     }
 
     /// Returns the one item that the fields name, with all its details.

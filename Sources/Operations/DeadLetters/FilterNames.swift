@@ -75,6 +75,14 @@ extension AuditEntry {
 
     /// The number of the act that this one has undone, if it is an undo.
     fileprivate var undoneAct: Int64? { reverse == nil ? nil : filter["act"]?.number?.int64 }
+
+    /// The things to which a reason can be given afterwards, such as `fanout 7`.
+    fileprivate var subjects: [String] {
+        let named = ["fanout", "hold"].compactMap { name in
+            filter[name]?.number?.int64.map { "\(name) \($0)" }
+        }
+        return named + (replay.map { ["replay \($0)"] } ?? [])
+    }
 }
 
 /// The operators' acts, the most recent first.
@@ -85,12 +93,24 @@ package struct AuditLog: Sendable {
     ///
     /// An undo has a higher number than its act, so that a list of the latest acts contains it.
     private let undoings: [Int64: Int64]
+    /// The latest act that has given a reason afterwards, for each fan-out, hold and replay.
+    private let explanations: [String: Int64]
 
-    init(_ entries: [AuditEntry], in store: DeadLetterAdmin) async throws {
+    /// Creates the log of some entries; `others` are acts outside of a filtered list that may refer to one of them.
+    init(_ entries: [AuditEntry], referredToBy others: [AuditEntry] = [], in store: DeadLetterAdmin) async throws {
         self.entries = entries
         names = try await FilterNames(of: entries.map(\.filter), in: store)
-        let undoings = entries.compactMap { entry in entry.undoneAct.map { ($0, entry.number) } }
+        let all = entries + others
+        let undoings = all.compactMap { entry in entry.undoneAct.map { ($0, entry.number) } }
         self.undoings = Dictionary(undoings, uniquingKeysWith: max)
+        let notes = all.filter { $0.act.hasSuffix("-note") }.flatMap { note in note.subjects.map { ($0, note.number) } }
+        explanations = Dictionary(notes, uniquingKeysWith: max)
+    }
+
+    /// Whether the act was performed without a reason, and has got none since.
+    private func lacksReason(_ entry: AuditEntry) -> Bool {
+        entry.because == ActingOperator.noReasonYet
+            && !entry.subjects.contains { explanations[$0].map { $0 > entry.number } ?? false }
     }
 
     /// Returns the selection of an entry in words.
@@ -118,6 +138,7 @@ package struct AuditLog: Sendable {
                                 ("resultOf", .optional(entry.isResult ? names.reverted(by: entry.filter) : nil)),
                                 ("undoneBy", undoings[entry.number].map { .int($0) } ?? .null),
                                 ("canUndo", .bool(entry.reverse != nil && undoings[entry.number] == nil)),
+                                ("lacksReason", .bool(lacksReason(entry))),
                             ]
                         )
                     }

@@ -30,7 +30,7 @@ extension Operation {
         ),
         Operation(
             name: "audit",
-            fields: ["limit"],
+            fields: ["limit", "by", "act", "text"],
             work: .reading { fields, context in
                 try await DeadLetterOperations(context).audit(DeadLetterInput("audit", fields)).json
             }

@@ -156,9 +156,18 @@ extension DeadLetterAdmin {
         )
     }
 
-    /// Returns the latest actions, newest first.
-    package func auditLog(atMost limit: Int) async throws(PostgresError) -> [AuditEntry] {
-        try await pool.run(Self.auditLog, [.integer(Int64(limit))]).map(AuditEntry.init)
+    /// Returns the latest actions that match, newest first.
+    package func auditLog(
+        _ filter: AuditFilter = AuditFilter(),
+        atMost limit: Int
+    ) async throws(PostgresError) -> [AuditEntry] {
+        let conditions = [filter.operator, filter.act, filter.text].map { $0.map(Parameter.text) ?? .null }
+        return try await pool.run(Self.auditLog, [.integer(Int64(limit))] + conditions).map(AuditEntry.init)
+    }
+
+    /// Returns the undos and the reasons that were given afterwards, of all actions after the one with this number.
+    package func auditReferences(after number: Int64) async throws(PostgresError) -> [AuditEntry] {
+        try await pool.run(Self.auditReferences, [.integer(number)]).map(AuditEntry.init)
     }
 
     /// Marks items as exported, so that retention may delete them later.
@@ -172,7 +181,19 @@ extension DeadLetterAdmin {
 
     private static let auditLog = Statement(
         """
-        SELECT \(AuditEntry.columns) FROM audit ORDER BY number DESC LIMIT $1
+        SELECT \(AuditEntry.columns) FROM audit
+        WHERE ($2::text IS NULL OR lower(operator) = lower($2::text)) AND ($3::text IS NULL OR act = $3::text)
+          AND ($4::text IS NULL OR strpos(lower(because || ' ' || filter::text), lower($4::text)) > 0)
+        ORDER BY number DESC LIMIT $1
+        """,
+        effect: .reads
+    )
+
+    private static let auditReferences = Statement(
+        """
+        SELECT \(AuditEntry.columns) FROM audit
+        WHERE number > $1 AND (act LIKE '%-note' OR act IN ('discard', 'restore') AND filter ->> 'act' IS NOT NULL)
+        ORDER BY number LIMIT 10000
         """,
         effect: .reads
     )

@@ -166,6 +166,19 @@ extension DeadLetterMessage {
     }
 }
 
+/// Selects entries of the audit.
+///
+/// All conditions must hold.
+package struct AuditFilter: Sendable, Equatable {
+    /// The operator's name, in any case.
+    package var `operator`: String?
+    package var act: String?
+    /// A text in the reason, the filter or the changes, in any case.
+    package var text: String?
+
+    package init() {}
+}
+
 /// An entry of the audit.
 package struct AuditEntry: Sendable {
     package let at: Timestamp

@@ -20,13 +20,24 @@ function toast(words, { isBad = false, offer = null } = {}) {
 async function performAtOnce({ act, note, body, says }) {
   try {
     const answer = await client.act(act, { ...body, agreed: 1, because: "no reason given yet" });
-    const words = answer.done && answer.code === 0 ? (typeof says === "function" ? says(answer.done) : says) : answer.nothing?.[0] ?? "Nothing was changed.";
-    toast(words, { offer: ["Add a reason", () => perform({
-      act: note, title: "Add a reason", verb: "Add", asksForCount: false, body: () => ({ items: body.items }), says: () => "The audit has the reason.",
-    })] });
+    const words = answer.done && answer.code === 0 ? (typeof says === "function" ? says(answer.done) : says) : inConsole(answer.nothing?.[0] ?? "Nothing was changed.");
+    toast(words, { offer: ["Add a reason", () => addReason(note, body.items)] });
   } catch (refused) {
-    toast(capital(refused.message), { isBad: true });
+    toast(capital(inConsole(refused.message)), { isBad: true });
   }
+}
+
+/** Asks for the reason of an action that was performed without one; `note` is the action that stores it. */
+function addReason(note, items) {
+  return perform({
+    act: note, title: "Add a reason", verb: "Add", asksForCount: false, body: () => ({ items }), says: () => "The audit has the reason.",
+  }).then(refreshSoon);
+}
+
+/** Returns the button for the reason of the operator's own action, as long as none is stored; `by` is its operator. */
+function reasonButton(by, note, item, kind = "small") {
+  if (!client.isOperator || !by || by !== client.session.name) return null;
+  return button("Add a reason", () => addReason(note, [String(item)]), { kind, key: `${note}-${item}` });
 }
 
 /** Opens a dialog; `build(close)` creates its content. Resolves when it is closed. */
@@ -123,7 +134,9 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
     };
     const show = (answer) => {
       question = answer.question ?? null;
-      const lines = question && diff ? diff(written(extras)) : question?.lines ?? answer.nothing ?? [];
+      // A changed text is shown as it is.
+      const plain = (line) => (/^[-+] /.test(line) ? line : inConsole(line));
+      const lines = question && diff ? diff(written(extras)) : (question?.lines ?? answer.nothing ?? []).map(plain);
       fill(shown, question ? el("p", { class: "deed" }, `This ${question.deed}.`) : null,
         lines.length > 0 ? diffLines(lines) : null);
       weigh();
@@ -132,7 +145,7 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
     /** Shows the forecast of a selection, if it is still the selection when the forecast arrives. */
     const look = async (wish, mine) => {
       fill(forecast, el("p", { class: "muted" }, "Predicting the outcomes …"));
-      const found = await foresee(wish).catch((refused) => ({ shown: el("p", { class: "fault" }, capital(refused.message)) }));
+      const found = await foresee(wish).catch((refused) => ({ shown: el("p", { class: "fault" }, capital(inConsole(refused.message))) }));
       if (mine !== round) return;
       fill(forecast, found?.shown ?? null);
       sureBox.hidden = !found?.isDoubtful;
@@ -298,7 +311,7 @@ const letterActs = {
       const shown = el("div", { class: "shown", "aria-live": "polite" }, el("p", { class: "muted" }, "Asking the rules and tables as they are …"));
       const { all: _, ...filter } = about.options ?? {};
       client.ask("forecast", filter, about.items).then((found) => fill(shown, forecastShown(found)),
-        (refused) => fill(shown, el("p", { class: "fault" }, capital(refused.message))));
+        (refused) => fill(shown, el("p", { class: "fault" }, capital(inConsole(refused.message)))));
       return el("div", {}, shown, el("div", { class: "dialog-foot" }, button("Close", () => close(null), { kind: "quiet" })));
     });
   },
@@ -313,7 +326,7 @@ function forecastShown(found, words = `If you replayed ${of(found.count, "item")
   const left = [["too old to be replayed", found.tooOld], ["replayed too often", found.tooOften], ["only the beginning of the body is left", found.bodyCut]]
     .filter(([, count]) => count > 0);
   return [
-    found.warning ? el("p", { class: "fault" }, `${capital(found.warning)}.`) : null,
+    found.warning ? el("p", { class: "fault" }, `${capital(inConsole(found.warning))}.`) : null,
     el("p", { class: "deed" }, words),
     table(["prediction", "#items"], found.predictions.map(({ prediction, detail, count, until }) =>
       [`${detail ? `${prediction}: ${detail}` : prediction}${until ? `, the last at ${clock(until)}` : ""}`, grouped(count)]), { label: "predictions" }),
