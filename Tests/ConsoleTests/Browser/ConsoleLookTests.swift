@@ -25,7 +25,7 @@ extension ConsoleBrowserTests {
         private static let places = [
             "status", "charts", "providers", "desk", "desk?reason=none", "letters", "letter/00-missing-audience",
             "replays", "replays/1", "fanouts", "fanouts/1", "holds", "person", "person/drop/ada", "person/drop/nobody",
-            "explain", "explain?app=drop&user=ada&event=none", "audit",
+            "explain", "explain?app=drop&user=ada&event=none", "audit", "audit?by=nobody",
         ]
 
         /// A state of a page, such as an open dialog: the page, the button that leads to it, and its sign.
@@ -52,6 +52,8 @@ extension ConsoleBrowserTests {
             State("providers", "Bring forward"), State("providers", "Try now"), State("replays/1", "Rate …"),
             State("replays/1", "Cancel"),
             State("fanouts/1", "Cancel"), State("fanouts/1", "Pause", "$('.toast .button') !== null"),
+            State("fanouts/1", "Resume"),
+            State("audit", "Add a reason"),
             State("holds", "Add a hold"), State("holds", "Release"), State("holds", "Discard held deliveries"),
         ]
 
@@ -224,7 +226,7 @@ extension ConsoleBrowserTests {
                     """
                 try await stage.ask(answer)
                 try await stage.press("Replay")
-                try await stage.until("$('dialog .fault')?.textContent === 'wait for it, or replay 1'")
+                try await stage.until("$('dialog .fault')?.textContent === 'wait for it, or “Cancel” of replay 1'")
                 try await stage.until("$('dialog .fault a').getAttribute('href') === '#/replays/1'")
             }
         }

@@ -8,6 +8,58 @@ import Testing
 extension ConsoleBrowserTests {
     @Suite("Errors in the console's dialogs")
     struct ErrorTextTests {
+        private static let texts: [(server: String, console: String)] = [
+            (
+                "have the producer corrected; edit --set '/id={item}' for urgent messages",
+                "have the producer corrected; edit with /id={item} in “Places and values” for urgent messages"
+            ),
+            (
+                "--set '/id={item}' gives each an id of its own",
+                "/id={item} in “Places and values” gives each an id of its own"
+            ),
+            (
+                "misspelt app: edit --routing-key APP.TYPE, and --set /app=APP if the body has it",
+                "misspelt app: edit the routing key to APP.TYPE, and /app=APP in “Places and values” if the body has it"
+            ),
+            (
+                "bring-forward --app drop --provider fcm: wait until bellhop status no longer reports it",
+                "“Bring forward” of drop at fcm: wait until the page Status no longer reports it"
+            ),
+            (
+                "probe --app drop --provider fcm: no breaker is open; see bellhop providers",
+                "“Try now” of drop at fcm: no breaker is open; see the page Providers"
+            ),
+            (
+                "bellhop hold discard 3 --event e1 ends them, bellhop hold release 3 sends them.",
+                "“Discard held deliveries” of hold 3 ends them, “Release” of hold 3 sends them."
+            ),
+            ("wait for it, or bellhop dead-letters cancel 7", "wait for it, or “Cancel” of replay 7"),
+            (
+                "show x: unknown item; bellhop dead-letters list shows all items",
+                "show x: unknown item; the page Dead letters shows all items"
+            ),
+            (
+                "20 items stay; --cap N allows more.",
+                "20 items stay; “Skip items replayed … times or more” allows more."
+            ),
+            ("see bellhop check-config", "see bellhop check-config"),
+        ]
+
+        @Test("a message names pages, buttons and fields of the console in place of commands and options")
+        func words() async throws {
+            let files = try ["words", "elements"].map { name in
+                try Checkout.text("Sources/Console/WebAssets/assets/\(name).js")
+            }
+            try await BrowserProgram.shared.withDriver { browser in
+                try await browser.go(to: "about:blank")
+                for (server, console) in Self.texts {
+                    let script = (files + ["return inConsole(arguments[0]);"]).joined(separator: "\n")
+                    let shown = try await browser.run(script, [.string(server)])
+                    #expect(shown.string == console)
+                }
+            }
+        }
+
         @Test("a dry run reports the first fault of the catalogues, and an error of several lines keeps its lines")
         func lines() async throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("catalogs"))

@@ -73,7 +73,7 @@ function groupShown(group, params) {
     el("div", { class: "group-words" },
       el("h2", {}, link(deskAddress("letters", filter), group.reason, { "data-row": "" }), el("span", { class: "muted" }, place.join(" · "))),
       el("p", { class: "error" }, group.composition.length > 1 ? el("span", { class: "muted" }, "the latest: ") : null, group.latestError),
-      el("p", { class: "muted small" }, capital(group.advice)),
+      el("p", { class: "muted small" }, capital(inConsole(group.advice))),
       el("p", { class: "advice" }, link(deskAddress("letters", filter), group.users > 0 ? `${of(group.items, "item")} of ${of(group.users, "user")}` : of(group.items, "item"), { "data-key": `n-${group.fingerprint}` }),
         " · first ", ago(group.firstSeenAt), " · last ", ago(group.lastSeenAt))),
     el("div", { class: "group-side" }, el("b", { class: "count" }, grouped(group.items)), sparkline(group.lastDay)),

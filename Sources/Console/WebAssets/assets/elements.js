@@ -122,12 +122,55 @@ function copyButton(text, what) {
 
 /** A command of a message that corresponds to a page: its words, the page's address, and the link's text. */
 const COMMAND_PAGES = [
-  [/bellhop dead-letters (?:cancel|resume|replays) (\d+)/, (number) => [`#/replays/${number}`, `replay ${number}`]],
+  [/bellhop dead-letters (cancel|resume) (\d+)/, (verb, number) => [`#/replays/${number}`, `“${capital(verb)}” of replay ${number}`]],
+  [/bellhop dead-letters replays (\d+)/, (number) => [`#/replays/${number}`, `replay ${number}`]],
+  [/bellhop dead-letters replays/, () => ["#/replays", "the page Replays"]],
+  [/bellhop dead-letters audit/, () => ["#/audit", "the page Audit"]],
+  [/bellhop dead-letters undo (\d+)/, (number) => ["#/audit", `“Undo” of act ${number}`]],
   [/bellhop dead-letters show ([\w-]+)/, (id) => [`#/letter/${encodeURIComponent(id)}`, `dead letter ${id}`]],
-  [/bellhop fanouts(?: \w+)? (\d+)/, (number) => [`#/fanouts/${number}`, `fan-out ${number}`]],
-  [/bellhop providers(?: probe --app \S+ --provider \S+)?/, () => ["#/providers", "the providers"]],
-  [/bellhop hold(?: \w+)?(?: \d+)?/, () => ["#/holds", "the holds"]],
+  [/bellhop dead-letters (?:list|groups)(?: --\w+ [^\s;,]+)*/, () => ["#/desk", "the page Dead letters"]],
+  [/bellhop fanouts resume (\d+) --release continues it and releases (?:its hold|hold \d+)/, (number) => [`#/fanouts/${number}`, `“Resume” of fan-out ${number} continues it, “Release” of its hold sends its pushes`]],
+  [/bellhop fanouts (stop|pause|resume|cancel) (\d+)/, (verb, number) => [`#/fanouts/${number}`, `“${capital(verb)}” of fan-out ${number}`]],
+  [/bellhop fanouts(?: show| list-users)? (\d+)/, (number) => [`#/fanouts/${number}`, `fan-out ${number}`]],
+  [/bellhop fanouts(?: list| show)?/, () => ["#/fanouts", "the page Fan-outs"]],
+  [/bellhop providers probe --app \S+ --provider \w+/, () => ["#/providers", "“Try now”"]],
+  [/bellhop providers/, () => ["#/providers", "the page Providers"]],
+  [/bellhop retries bring-forward --app \S+ --provider \w+/, () => ["#/providers", "“Bring forward”"]],
+  [/bellhop hold release (\d+)/, (number) => ["#/holds", `“Release” of hold ${number}`]],
+  [/bellhop hold discard (\d+)(?: --event [^\s;,]+)?/, (number) => ["#/holds", `“Discard held deliveries” of hold ${number}`]],
+  [/bellhop hold add(?: --app \S+)?(?: --type \S+)?(?: --provider \w+)?/, () => ["#/holds", "“Add a hold”"]],
+  [/bellhop hold(?: list| show)?/, () => ["#/holds", "the page Holds"]],
+  [/bellhop status/, () => ["#/status", "the page Status"]],
 ];
+
+/** The options of commands that messages name, with the words of the console's fields and buttons. */
+const OPTION_WORDS = [
+  [/bring-forward --app (\S+) --provider (\w+)/, (app, provider) => `“Bring forward” of ${app} at ${provider}`],
+  [/probe --app (\S+) --provider (\w+)/, (app, provider) => `“Try now” of ${app} at ${provider}`],
+  [/edit --set '?([^\s']+)'?/, (value) => `edit with ${value} in “Places and values”`],
+  [/edit --routing-key (\S+?)(?=[,;]|\s|$)/, (key) => `edit the routing key to ${key}`],
+  [/--set '?(\/[^\s']*)'?/, (value) => `${value} in “Places and values”`],
+  [/--set\b/, () => "“Places and values”"],
+  [/--routing-key\b/, () => "“Another routing key”"],
+  [/(?:hand in )?(?:a|the) whole body with --file/, () => "edit the whole body on the item's page"],
+  [/edit --file a whole one/, () => "edit the whole body on the item's page"],
+  [/add --limit/, () => "choose fewer items"],
+  [/, with --limit/, () => ", chosen on the page Items"],
+  [/replay --limit 1\b/, () => "replay one item"],
+  [/replay --dry-run/, () => "“Dry run”"],
+  [/replay --ramp/, () => "“Replay” with “Ramp up”"],
+  [/--cap N/, () => "“Skip items replayed … times or more”"],
+  [/, or --all\b/, () => ""],
+  [/add --app/, () => "name the app"],
+  [/--event\b/, () => "the event"],
+];
+
+/** Returns a message of the server in the console's words: its pages, buttons and fields in place of commands. */
+function inConsole(words) {
+  const replaced = (text, table, name) => table.reduce((text, [command, page]) =>
+    text.replaceAll(new RegExp(command, "g"), (...found) => name(page(...found.slice(1, -2)))), text);
+  return replaced(replaced(words, COMMAND_PAGES, ([, name]) => name), OPTION_WORDS, (name) => name);
+}
 
 /** Returns a text with links in place of pages of the documentation, if the console has their address. */
 function documented(words) {
@@ -142,10 +185,10 @@ function linked(words) {
   for (const [command, page] of COMMAND_PAGES) {
     const found = command.exec(words);
     if (!found) continue;
-    const [href, name] = page(found[1]);
+    const [href, name] = page(...found.slice(1));
     return [...linked(words.slice(0, found.index)), link(href, name), ...linked(words.slice(found.index + found[0].length))];
   }
-  return documented(words);
+  return documented(inConsole(words));
 }
 
 /** Creates the message for an empty list. */

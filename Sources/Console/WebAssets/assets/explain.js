@@ -27,7 +27,7 @@ function ruleShown(rule) {
 function explanationShown(found) {
   const rules = found.now?.rules ?? [];
   return [
-    el("section", { class: "card answer" }, found.answer.map((words, place) => el("p", { class: place === 0 ? "big" : "" }, words))),
+    el("section", { class: "card answer" }, found.answer.map((words, place) => el("p", { class: place === 0 ? "big" : "" }, linked(words)))),
     el("div", { class: "two" },
       found.notification ? card("The notification", null, facts([["Title", found.notification.title], ["Type", found.notification.eventType],
         ["Priority", found.notification.priority], ["Recorded", ago(found.notification.recordedAt)], ["Read", found.notification.readAt && ago(found.notification.readAt)],

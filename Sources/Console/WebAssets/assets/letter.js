@@ -96,7 +96,7 @@ async function rewrite(id) {
       const { done } = await client.act("reveal", { items: [id], agreed: 1, because: "to edit it" });
       Object.assign(revealed, { id: done.id, letter: done });
     } catch (refused) {
-      toast(capital(refused.message), { isBad: true });
+      toast(capital(inConsole(refused.message)), { isBad: true });
       return null;
     }
   }
@@ -163,7 +163,7 @@ const letterView = {
       el("div", { class: "headline" }, el("h2", {}, letterTitle(letter)), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id), copyButton(letter.id, "id")),
       el("div", { class: "beside" }, el("p", { class: "error big" }, letter.error), copyButton(letter.error, "error")),
       // A settled item needs no action.
-      ["open", "replaying"].includes(letter.state) ? el("p", { class: "advice" }, el("b", {}, "Action: "), letter.advice, el("span", { class: "muted" }, " (", documented(letter.runbook), ")")) : null,
+      ["open", "replaying"].includes(letter.state) ? el("p", { class: "advice" }, el("b", {}, "Action: "), inConsole(letter.advice), el("span", { class: "muted" }, " (", documented(letter.runbook), ")")) : null,
       letterButtons(letter),
       el("div", { class: "two" },
         card("Facts", null, facts([

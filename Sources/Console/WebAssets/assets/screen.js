@@ -77,7 +77,7 @@ function rest(look, pause) {
 function faultShown({ status, code, message }) {
   if (status !== 503 || code !== "unavailable") return el("span", {}, linked(capital(message)));
   return el("div", {}, el("p", {}, "The database does not answer. The data shown may be old."),
-    el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, documented(message))));
+    el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, linked(message))));
 }
 
 /** Shows the red icon in the browser's tab, or the usual one. */

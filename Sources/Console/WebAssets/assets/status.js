@@ -5,7 +5,7 @@ const SEVERITIES = { broken: "Broken", degraded: "Degraded", "to-do": "To do", "
 
 /** Returns a problem with its page; the text after its last colon or semicolon is the required action. */
 function problemShown({ severity, text, page }) {
-  return el("li", { class: `problem ${severity}` }, icon(severity === "on-purpose" ? "holds" : severity === "to-do" ? "desk" : "bad"), el("span", {}, documented(text)),
+  return el("li", { class: `problem ${severity}` }, icon(severity === "on-purpose" ? "holds" : severity === "to-do" ? "desk" : "bad"), el("span", {}, documented(inConsole(text))),
     page ? link(`#/${page}`, "Open", { class: "button small" }) : null);
 }
 
