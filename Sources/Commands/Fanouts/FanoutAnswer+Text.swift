@@ -122,7 +122,7 @@ extension FanoutAnswer {
         let isHeld = isHeld == true
         let words = [
             record.state.rawValue, progress.isStalled ? "stalled" : nil, isHeld ? "held" : nil,
-            waits == true && !isHeld ? "pushes wait" : nil,
+            waits == true && !isHeld ? "pushes wait" : nil, results?.failureWords,
         ]
         return words.compactMap { $0 }.joined(separator: ", ")
     }

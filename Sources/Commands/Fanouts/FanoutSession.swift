@@ -57,19 +57,14 @@ struct FanoutSession: Sendable {
         guard try isAtOnce || call.confirm(preview.question(releasing: hold)) else { return .answerIsNo }
         let (person, isUnexplained) = isAtOnce ? call.operatorAtOnce() : (try call.actingOperator(), false)
         let items = try await operations.perform(preview, preview.question.agreement, by: person)
-        let pushes = act == .resume ? try await stillHeld(preview, hold) : try await self.pushes(of: preview)
-        let lines = ["\(act.pastWords) \(items.of("fan-out"))."] + (pushes.map { [$0] } ?? [])
-        call.answer(FanoutActPreview.json(items), prose: lines)
+        let holds = try await operations.holds(after: preview).filter { $0.number != hold?.hold.number }
+        let pushes = act == .resume ? holds.map(\.stopWords) : [try await self.pushes(of: preview)]
+        call.answer(
+            FanoutActPreview.json(items, stoppedBy: holds),
+            prose: ["\(act.pastWords) \(items.of("fan-out"))."] + pushes
+        )
         if isUnexplained { try await explain() }
         return if let hold { try await release(hold, by: person) } else { .done }
-    }
-
-    /// The hold behind which the pushes of a resumed fan-out still wait; `nil` if there is none, or if it is released.
-    private func stillHeld(_ preview: FanoutActPreview, _ released: HoldRelease?) async throws -> String? {
-        guard released == nil, preview.count == 1, let hold = try await operations.hold(on: try filter) else {
-            return nil
-        }
-        return "Its pushes wait behind hold \(hold): bellhop hold release \(hold) sends them."
     }
 
     /// The state of the pushes that are recorded already, for a pause or the end of a fan-out.
@@ -165,10 +160,24 @@ extension HoldRelease {
     fileprivate var forecast: String { "This would release hold \(self.hold.number) and send \(words)." }
 }
 
+extension OperatorHold {
+    /// The effect on the pushes of a fan-out that was resumed.
+    fileprivate var stopWords: String {
+        let pushes = "Its pushes" + (scope.provider.map { " through \($0)" } ?? "")
+        return "\(pushes) wait behind hold \(number) (\(scope.words)): bellhop hold release \(number) sends them."
+    }
+}
+
 extension FanoutStopped {
     /// The effect, and the commands that come next.
     fileprivate var lines: [String] {
         let hold = hold.held.hold
+        if let tooLateWords {
+            return [
+                tooLateWords, "bellhop hold release \(hold.number) releases it.",
+                "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",
+            ]
+        }
         let fanout =
             isNewlyPaused
             ? "Fan-out \(record.number) is paused." : "Fan-out \(record.number) was \(record.state.rawValue) already."

@@ -69,6 +69,7 @@ struct HoldSession: Sendable {
         call.answer(
             released.json,
             prose: ["Released hold \(hold.number): \(hold.scope.words). \(released.consequence)"]
+                + (preview.claimed.words.map { [$0] } ?? [])
         )
         return .done
     }

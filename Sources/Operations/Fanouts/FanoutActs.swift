@@ -27,8 +27,11 @@ package struct FanoutActPreview: Sendable {
         ActQuestion(count: count, act.verb, count.of("fan-out"))
     }
 
-    /// The answer of the act: the number of changed fan-outs.
-    package static func json(_ items: Int) -> JSONValue { .members([("fanouts", .int(items))]) }
+    /// The answer of the act: the number of changed fan-outs, and the holds that still stop the pushes of the only one.
+    package static func json(_ items: Int, stoppedBy holds: [OperatorHold] = []) -> JSONValue {
+        let stopped: [(String, JSONValue)] = holds.isEmpty ? [] : [("holds", .array(holds.map(\.reference)))]
+        return .members([("fanouts", .int(items))] + stopped)
+    }
 }
 
 extension FanoutAdmin.Act {

@@ -16,15 +16,30 @@ package struct FanoutAnswer: Sendable {
     package let results: FanoutResults?
     /// The number of the hold on its whole type, as a stop places it; `nil` without such a hold.
     package let typeHold: Int64?
+    /// The holds that may stop its pushes; `nil` if they were not checked.
+    package let holds: [OperatorHold]?
+    /// The operator whose latest act on it still lacks a reason; `nil` without such an act.
+    ///
+    /// The act may be a stop that only held the type, because the fan-out did not run.
+    package let unexplainedBy: String?
     /// The present size of everyone, or `nil` for a list entry or a topic.
     package let everyone: EveryoneCount?
 
-    /// Creates the view of a list entry.
-    package init(_ progress: FanoutProgress, isHeld: Bool? = nil, waits: Bool? = nil, typeHold: Int64? = nil) {
+    /// Creates the view of a list entry; `holds` are all that are active, or `nil` if they are unknown.
+    package init(
+        _ progress: FanoutProgress,
+        isHeld: Bool? = nil,
+        waits: Bool? = nil,
+        holds: [OperatorHold]? = nil,
+        unexplainedBy: String? = nil
+    ) {
         self.progress = progress
         self.isHeld = isHeld
         self.waits = waits
-        self.typeHold = typeHold
+        self.holds = holds?.filter { $0.scope.mayConcern(progress.record) }
+        let typeHold = holds?.first { $0.scope.isType(of: progress.record) }
+        self.typeHold = typeHold?.number
+        self.unexplainedBy = unexplainedBy ?? (progress.record.state == .running ? nil : typeHold?.unexplainedBy)
         detail = nil
         obstacles = nil
         results = nil
@@ -36,7 +51,8 @@ package struct FanoutAnswer: Sendable {
         detail: FanoutDetail,
         surroundings: FanoutObstacles,
         results: FanoutResults,
-        everyone: EveryoneCount?
+        everyone: EveryoneCount?,
+        unexplainedBy: String?
     ) {
         self.progress = progress
         self.detail = detail
@@ -45,7 +61,11 @@ package struct FanoutAnswer: Sendable {
         obstacles = progress.obstacles(detail, surroundings)
         isHeld = surroundings.holds.contains { $0.waiting > 0 }
         waits = progress.record.finishedAt != nil && results.deliveries.waiting > 0
-        typeHold = surroundings.holds.first { $0.hold.scope.isType(of: progress.record) }?.hold.number
+        let holds = surroundings.holds.map(\.hold)
+        self.holds = holds
+        let typeHold = holds.first { $0.scope.isType(of: progress.record) }
+        self.typeHold = typeHold?.number
+        self.unexplainedBy = unexplainedBy ?? (progress.record.state == .running ? nil : typeHold?.unexplainedBy)
     }
 
     private var record: FanoutRecord { progress.record }
@@ -72,7 +92,9 @@ package struct FanoutAnswer: Sendable {
             ("pausedAt", .optional(record.pausedAt?.description)),
             ("finishedAt", .optional(record.finishedAt?.description)),
         ] + (waits.map { [("pushesWait", .bool($0))] } ?? [])
-            + (isHeld.map { [("held", .bool($0)), ("typeHold", typeHold.map { .int($0) } ?? .null)] } ?? []) + details
+            + (isHeld.map { [("held", .bool($0)), ("typeHold", typeHold.map { .int($0) } ?? .null)] } ?? [])
+            + (holds.map { [("holds", .array($0.map(\.reference))), ("unexplainedBy", .optional(unexplainedBy))] } ?? [])
+            + details
     }
 
     /// The deliveries that providers have accepted; null in lists, and if there are too many users to count.

@@ -31,6 +31,7 @@ package struct FanoutOperations: Sendable {
         let holds = try await HoldAdmin(pool: context.pool).all()
         let held = try await heldEvents(of: found, behind: holds)
         let waiting = try await waitingEvents(of: found)
+        let unexplained = try await store.unexplained(found.map(\.record.number))
         return FanoutList(
             count: count,
             fanouts: found.map { progress in
@@ -39,7 +40,8 @@ package struct FanoutOperations: Sendable {
                     isHeld: held.contains([progress.record.app, progress.record.event]),
                     waits: progress.record.finishedAt != nil
                         && waiting.contains([progress.record.app, progress.record.event]),
-                    typeHold: holds.first { $0.scope.isType(of: progress.record) }?.number
+                    holds: holds,
+                    unexplainedBy: unexplained[progress.record.number]
                 )
             }
         )
@@ -61,7 +63,8 @@ package struct FanoutOperations: Sendable {
             surroundings: surroundings,
             results: results,
             everyone: progress.record.topic == nil
-                ? try await EveryoneCount(in: progress.record.app, on: context.pool) : nil
+                ? try await EveryoneCount(in: progress.record.app, on: context.pool) : nil,
+            unexplainedBy: try await store.unexplained([progress.record.number])[progress.record.number]
         )
     }
 

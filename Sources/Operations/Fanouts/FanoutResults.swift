@@ -62,6 +62,15 @@ package struct FanoutResults: Sendable, Equatable {
         .members(sorted(reasons).filter { !$0.key.isEmpty }.map { ($0.key, .int($0.value)) })
     }
 
+    /// The failures of a fan-out of which at least half of the attempted pushes failed, such as
+    /// `20,000 of 20,000 pushes failed`; `nil` if fewer did.
+    package var failureWords: String? {
+        let attempted = deliveries.sent + deliveries.failed
+        guard deliveries.failed > 0, 2 * deliveries.failed >= attempted else { return nil }
+        let least = isComplete ? "" : "at least "
+        return "\(least)\(deliveries.failed.grouped) of \(attempted.of("push", "pushes")) failed"
+    }
+
     package var json: JSONValue {
         .members([
             ("users", .int(users)), ("usersSent", .int(usersSent)), ("sent", .int(deliveries.sent)),
@@ -70,6 +79,7 @@ package struct FanoutResults: Sendable, Equatable {
             ("waitingReasons", Self.json(deliveries.waitingReasons)),
             ("notSentReasons", Self.json(deliveries.notSentReasons)),
             ("mayHaveArrived", .int(deliveries.mayHaveArrived)), ("beingSent", .int(deliveries.beingSent)),
+            ("failed", .int(deliveries.failed)), ("failureWords", .optional(failureWords)),
         ])
     }
 

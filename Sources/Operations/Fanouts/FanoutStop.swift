@@ -18,8 +18,23 @@ package struct FanoutStopped: Sendable {
         .members([
             ("fanout", .int(record.number)), ("state", .string(state.rawValue)), ("paused", .bool(isNewlyPaused)),
             ("pagesInProgress", .int(pagesInProgress)), ("hold", hold.held.json), ("held", .bool(hold.isNew)),
-            ("workers", hold.workers.json), ("results", results?.json ?? .null),
+            ("workers", hold.workers.json), ("results", results?.json ?? .null), ("tooLate", .optional(tooLateWords)),
         ])
+    }
+
+    /// Whether every push of the fan-out has an outcome already, so that the stop came too late for all of them.
+    package var isTooLate: Bool {
+        guard state == .finished, let results, results.isComplete else { return false }
+        return results.deliveries.waiting == 0
+    }
+
+    /// The sentences for a stop that came too late; `nil` if there was something to stop.
+    package var tooLateWords: String? {
+        guard isTooLate, let results else { return nil }
+        let sent = results.deliveries.sent
+        let counted = sent == 0 ? "" : ": \(sent.grouped) \(sent == 1 ? "was" : "were") sent"
+        return "Nothing is left to stop: the fan-out has finished, and none of its pushes waits\(counted). Hold "
+            + "\(hold.held.hold.number) stops other events of this type: release it unless they are wrong, too."
     }
 
     /// The state after the act.
@@ -60,6 +75,8 @@ extension FanoutOperations {
         let isPaused = try await store.perform(.pause, on: one, agreed: 1, by: `operator`) == .done(items: 1)
         // No page is begun after the pause, so this is the upper limit of the pages that are still recorded.
         let pages = try await store.detail(of: record.number).pages.filter { $0.takenAt != nil }.count
+        // A stop that changes nothing is an act as well: another operator reads in the audit who wanted it.
+        if !isPaused, !hold.isNew { try await store.noteStop(of: record, hold.hold.number, by: `operator`) }
         let observed = try await holds.observed(hold)
         return FanoutStopped(
             record: record,
@@ -76,6 +93,16 @@ extension FanoutOperations {
         let record = try await progress(of: filter, for: "resume").record
         let event = EventID(validating: record.event)
         return try await HoldOperations(context).previewRelease(for: event) { $0.isType(of: record) }
+    }
+
+    /// Returns the holds that still stop the pushes of the one fan-out that was resumed; none after any other act.
+    package func holds(after preview: FanoutActPreview) async throws -> [OperatorHold] {
+        guard preview.act == .resume, preview.count == 1 else { return [] }
+        var filter = preview.filter
+        filter.states = Set(FanoutState.allCases)
+        let found = try await store.latest(filter, atMost: 2, counting: 0)
+        guard found.count == 1 else { return [] }
+        return try await HoldAdmin(pool: context.pool).all().filter { $0.scope.mayConcern(found[0].record) }
     }
 
     /// Returns the number of the hold on a fan-out's type, or `nil` if there is no such hold.

@@ -51,7 +51,8 @@ extension Operation {
                     return .nothing(try await operations.nothing(for: preview), FanoutActPreview.json(0))
                 }
                 return try await consent.agreeing(to: preview.question) { agreement, person in
-                    FanoutActPreview.json(try await operations.perform(preview, agreement, by: person))
+                    let items = try await operations.perform(preview, agreement, by: person)
+                    return FanoutActPreview.json(items, stoppedBy: try await operations.holds(after: preview))
                 }
             }
         )

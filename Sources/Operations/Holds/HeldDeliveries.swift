@@ -81,6 +81,7 @@ package struct HeldDeliveries: Sendable {
             ("placedAt", .string(hold.placedAt.description)), ("by", .string(hold.operator)),
             ("because", .string(hold.because)), ("waiting", .int(waiting)), ("waitingIsCapped", .bool(isCapped)),
             ("mayWaitAmong", .array(mixed.map(JSONValue.string))),
+            ("unexplainedBy", .optional(hold.unexplainedBy)),
         ])
     }
 }
@@ -92,4 +93,12 @@ extension HoldScope {
     func owns(_ part: OutletScope) -> Bool {
         mayWait(in: part) && (type == nil || part.type == type)
     }
+}
+
+extension OperatorHold {
+    /// The number and the scope, for an answer about something that the hold stops.
+    var reference: JSONValue { .members([("hold", .int(number)), ("covers", .string(scope.words))]) }
+
+    /// The operator, if the reason of the hold is not given yet.
+    var unexplainedBy: String? { because == ActingOperator.noReasonYet ? self.operator : nil }
 }

@@ -21,6 +21,8 @@ package struct HoldRelease: Sendable {
     package let count: HoldCount
     /// The number of them that are of the event of a stopped fan-out; `nil` if the release is of the hold alone.
     package let ofEvent: Int?
+    /// The deliveries of recent fan-outs that workers had claimed before the hold, and that have no outcome.
+    package let claimed: ClaimedDeliveries
 
     /// The deliveries and their users, as `3 deliveries of all events to 2 users`.
     package var words: String {
@@ -29,24 +31,32 @@ package struct HoldRelease: Sendable {
         return "\(count.deliveries.deliveries) to \(users), \(ofEvent.grouped) of this event"
     }
 
-    package var question: ActQuestion { ActQuestion(count: count.deliveries, .sends, object) }
+    /// The deliveries behind the hold and the claimed ones, which come back if their worker was killed.
+    package var deliveries: Int { count.deliveries + claimed.count }
+
+    package var question: ActQuestion {
+        ActQuestion(count: deliveries, .sends, object, lines: claimed.words.map { [$0] } ?? [])
+    }
 
     /// The question before fan-outs are resumed and the hold is released in one act.
     package func question(resuming fanouts: Int) -> ActQuestion {
-        ActQuestion(count: count.deliveries, .resumes, "\(fanouts.of("fan-out")) together with \(object)")
+        ActQuestion(count: deliveries, .resumes, "\(fanouts.of("fan-out")) together with \(object)")
     }
 
-    private var object: String { "\(words), held by \(hold.scope.words) (\(hold.operator): \(hold.because))" }
+    private var object: String {
+        let others = claimed.count > 0 ? ", and \(claimed.number) that workers had claimed before" : ""
+        return "\(words)\(others), held by \(hold.scope.words) (\(hold.operator): \(hold.because))"
+    }
 
     /// Whether the release needs no agreement, because it sends only a few deliveries.
-    package var isSmall: Bool { count.deliveries < ActQuestion.many }
+    package var isSmall: Bool { deliveries < ActQuestion.many }
 
     /// Whether the operator has agreed to about this number.
     ///
     /// A hold collects deliveries while the operator reads the question, so only a number that has more than doubled is
     /// asked for again.
     func isCovered(by agreement: Agreement?) -> Bool {
-        isSmall || agreement.map { count.deliveries <= 2 * $0.count } ?? false
+        isSmall || agreement.map { deliveries <= 2 * $0.count } ?? false
     }
 }
 

@@ -6,7 +6,7 @@ package import Store
 
 /// The operators' acts on holds.
 package struct HoldOperations: Sendable {
-    private let context: OperationsContext
+    let context: OperationsContext
 
     package init(_ context: OperationsContext) {
         self.context = context
@@ -78,9 +78,10 @@ package struct HoldOperations: Sendable {
 
     private func previewRelease(of hold: OperatorHold, for event: EventID? = nil) async throws -> HoldRelease {
         let all = try await store.count(HoldSelection(hold.scope, of: hold.number))
-        guard let event else { return HoldRelease(hold: hold, count: all, ofEvent: nil) }
+        let claimed = try await claimed(in: hold.scope)
+        guard let event else { return HoldRelease(hold: hold, count: all, ofEvent: nil, claimed: claimed) }
         let own = try await store.count(HoldSelection(hold.scope, of: hold.number, event: event))
-        return HoldRelease(hold: hold, count: all, ofEvent: min(own.deliveries, all.deliveries))
+        return HoldRelease(hold: hold, count: all, ofEvent: min(own.deliveries, all.deliveries), claimed: claimed)
     }
 
     /// Releases a hold: the waiting deliveries are sent, within concurrency and rate limits.
@@ -96,6 +97,19 @@ package struct HoldOperations: Sendable {
         }
         let others = try await store.all().filter { $0.scope.overlaps(released.scope) }
         return HoldReleased(held: held, stillHeldBy: others)
+    }
+
+    /// Adds a reason to the audit, for a hold that was placed before its reason was known; it may be released since.
+    func note(_ fields: OperationFields, by operator: ActingOperator) async throws -> JSONValue {
+        guard let number = Int64(fields.items.first ?? ""), try await store.note(number, by: `operator`) else {
+            throw OperationError(
+                .notPossible,
+                attempted: "note \(fields.items.first ?? "")",
+                "unknown hold",
+                advice: "see bellhop hold list"
+            )
+        }
+        return .members([("hold", .int(number))])
     }
 
     // MARK: - Discarding

@@ -25,6 +25,13 @@ extension Operation {
             }
         ),
         Operation(
+            name: "hold-note",
+            items: 1...1,
+            work: .act { fields, consent, context in
+                .done(try await HoldOperations(context).note(fields, by: try consent.required))
+            }
+        ),
+        Operation(
             name: "hold-release",
             items: 1...1,
             asksFirst: true,

@@ -149,6 +149,56 @@ package struct FanoutAdmin: Sendable {
         return items <= agreed ? .done(items: items) : .moreThanAgreed(items: items)
     }
 
+    /// Adds an audit entry for a stop that found the fan-out paused or ended, and its type held.
+    package func noteStop(
+        of record: FanoutRecord,
+        _ hold: Int64,
+        by operator: ActingOperator
+    ) async throws(PostgresError) {
+        _ = try await pool.run(
+            Self.noteStop,
+            [
+                .text(`operator`.name), .text(`operator`.because), .text(record.app), .text(record.event),
+                .integer(record.number), .integer(hold),
+            ]
+        )
+    }
+
+    private static let noteStop = Statement(
+        """
+        INSERT INTO audit (operator, act, filter, items, because)
+        VALUES ($1::text, 'fanout-stop',
+                jsonb_build_object('app', $3::text, 'event', $4::text, 'fanout', $5::bigint, 'hold', $6::bigint), 1,
+                $2::text)
+        """
+    )
+
+    /// Returns the operator of the latest act on each fan-out, if the act still lacks a reason.
+    package func unexplained(_ numbers: [Int64]) async throws(PostgresError) -> [Int64: String] {
+        guard !numbers.isEmpty else { return [:] }
+        let parameters: [Parameter] = [.integerArray(numbers), .text(ActingOperator.noReasonYet)]
+        let rows = try await pool.run(Self.unexplained, parameters)
+        var operators: [Int64: String] = [:]
+        for row in rows.indices { operators[try rows.integer(row, 0)] = try rows.text(row, 1) }
+        return operators
+    }
+
+    /// `OFFSET 0` keeps the index on fan-outs, in place of a search for the newest entries of the whole audit.
+    private static let unexplained = Statement(
+        """
+        SELECT f.number, a.operator
+        FROM unnest($1::bigint[]) AS f (number)
+        CROSS JOIN LATERAL (
+            SELECT * FROM (
+                SELECT number, operator, because FROM audit WHERE filter ->> 'fanout' = f.number::text OFFSET 0
+            ) AS acts
+            ORDER BY number DESC LIMIT 1
+        ) AS a
+        WHERE a.because = $2::text
+        """,
+        effect: .reads
+    )
+
     /// Adds an audit entry with a reason that was not known at the time of the act.
     ///
     /// A hold of the fan-out's type without a reason gets it as well, so that all who see the hold read it.
@@ -167,9 +217,11 @@ package struct FanoutAdmin: Sendable {
         WITH held AS (
             UPDATE holds SET because = $2::text
             WHERE app = $3::text AND type = $6::text AND provider = '' AND because = $7::text
+            RETURNING number
         )
         INSERT INTO audit (operator, act, filter, items, because)
-        VALUES ($1::text, 'fanout-note', jsonb_build_object('app', $3::text, 'event', $4::text, 'fanout', $5::bigint), 1,
+        VALUES ($1::text, 'fanout-note', jsonb_strip_nulls(jsonb_build_object(
+                    'app', $3::text, 'event', $4::text, 'fanout', $5::bigint, 'hold', (SELECT number FROM held))), 1,
                 $2::text)
         """
     )

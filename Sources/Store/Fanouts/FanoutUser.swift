@@ -25,6 +25,8 @@ package struct FanoutDeliveries: Sendable, Equatable {
     package var discarded = 0
     /// Suppressed, expired or given up, and notifications without an eligible device.
     package var notSent = 0
+    /// Those of the unsent ones that were given up: a provider rejected them, or the attempts are exhausted.
+    package var failed = 0
     /// Not counted as sent, although a device may have them: the outcome of an earlier send is unknown.
     package var mayHaveArrived = 0
     /// The waiting and the unsent deliveries by their reasons, in the ledger's words; empty for one without a reason.
@@ -39,6 +41,7 @@ package struct FanoutDeliveries: Sendable, Equatable {
         left.beingSent += right.beingSent
         left.discarded += right.discarded
         left.notSent += right.notSent
+        left.failed += right.failed
         left.mayHaveArrived += right.mayHaveArrived
         left.waitingReasons.merge(right.waitingReasons, uniquingKeysWith: +)
         left.notSentReasons.merge(right.notSentReasons, uniquingKeysWith: +)
@@ -77,6 +80,7 @@ extension FanoutAdmin {
             deliveries.beingSent = try rows.number(row, "being_sent")
             deliveries.discarded = try rows.number(row, "discarded")
             deliveries.notSent = try rows.number(row, "not_sent")
+            deliveries.failed = try rows.number(row, "failed")
             deliveries.mayHaveArrived = try rows.number(row, "may_have_arrived")
             deliveries.waitingReasons = Self.counts(try rows.text(row, "waiting_reasons"), deliveries.waiting)
             deliveries.notSentReasons = Self.counts(try rows.text(row, "not_sent_reasons"), deliveries.notSent)
@@ -115,7 +119,7 @@ extension FanoutAdmin {
                 FROM people p WHERE p.user_id > $3 AND p.app = $1 ORDER BY p.user_id LIMIT $4
             )
             SELECT n.user_id, n.id, i.created_at, i.read_at, l.sent, l.waiting, l.being_sent, l.discarded,
-                   l.may_have_arrived,
+                   l.may_have_arrived, l.failed,
                    l.not_sent + (i.unsent IS NOT NULL)::integer AS not_sent, coalesce(l.reason, i.unsent_reason) AS reason,
                    coalesce(l.waiting_reasons, '') AS waiting_reasons,
                    concat_ws(E'\\n', l.not_sent_reasons, CASE WHEN i.unsent IS NOT NULL THEN coalesce(i.unsent_reason, '') END)
@@ -132,6 +136,7 @@ extension FanoutAdmin {
                        count(*) FILTER (WHERE state = 'x' AND reason = '\(HoldAdmin.discarded)') AS discarded,
                        count(*) FILTER (WHERE state IN ('e', 'f') OR state = 'x'
                                               AND reason IS DISTINCT FROM '\(HoldAdmin.discarded)') AS not_sent,
+                       count(*) FILTER (WHERE state = 'f') AS failed,
                        count(*) FILTER (WHERE state NOT IN (\(accepted)) AND unknown_sends > 0) AS may_have_arrived,
                        string_agg(CASE state WHEN \(DeliveryState.sending.sql) THEN '' ELSE coalesce(reason, '') END,
                                   E'\\n')

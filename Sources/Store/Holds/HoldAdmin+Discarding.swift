@@ -114,6 +114,18 @@ extension HoldAdmin {
         WHERE i.type = coalesce($2::text, i.type)
         """
 
+    /// Returns those of the events whose held deliveries an operator has discarded.
+    package func discardedEvents(_ events: [String], in app: AppID) async throws(PostgresError) -> Set<String> {
+        guard !events.isEmpty else { return [] }
+        let rows = try await pool.run(Self.discardedEvents, [.text(app.text), .textArray(events)])
+        return Set(try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
+    }
+
+    private static let discardedEvents = Statement(
+        "SELECT DISTINCT event_id FROM discarded_events WHERE app = $1 AND event_id = ANY($2::text[])",
+        effect: .reads
+    )
+
     /// Discards held deliveries while the hold is in effect, at most as many as agreed or `most`, and with an event also
     /// its deferred deliveries.
     ///

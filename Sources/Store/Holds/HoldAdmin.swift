@@ -48,6 +48,31 @@ package struct HoldAdmin: Sendable {
         return rows.isEmpty ? nil : try OperatorHold(rows, 0)
     }
 
+    /// Adds an audit entry with the reason of a hold that was placed without one, also after its release; false if the
+    /// audit has no such hold.
+    ///
+    /// A hold that is in effect without a reason gets it as well, so that all who see the hold read it.
+    package func note(_ number: Int64, by operator: ActingOperator) async throws(PostgresError) -> Bool {
+        let parameters: [Parameter] = [
+            .integer(number), .text(`operator`.name), .text(`operator`.because), .text(ActingOperator.noReasonYet),
+        ]
+        return try await !pool.run(Self.note, parameters).isEmpty
+    }
+
+    private static let note = Statement(
+        """
+        WITH held AS (
+            UPDATE holds SET because = $3::text WHERE number = $1::bigint AND because = $4::text
+        )
+        INSERT INTO audit (operator, act, filter, items, because)
+        SELECT $2::text, 'hold-note', filter, 1, $3::text FROM (
+            SELECT filter FROM audit WHERE act = 'hold-add' AND filter ->> 'hold' = $1::bigint::text
+            ORDER BY number DESC LIMIT 1
+        ) AS placed
+        RETURNING number
+        """
+    )
+
     private static let place = Statement(
         """
         WITH placed AS (

@@ -69,7 +69,8 @@ struct FanoutsCommandTests {
             let words = unknown.complaints.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(words == line.complaints, "without a terminal it is one line")
             let json = await prompt.run("fanouts", "--json").output
-            #expect(json.contains(#""held":false,"typeHold":1}"#), "\(json)")
+            let holds = #""holds":[{"hold":1,"covers":"venues, type opportunity"}],"unexplainedBy":null}"#
+            #expect(json.contains(#""held":false,"typeHold":1,"# + holds), "\(json)")
         }
     }
 
@@ -325,7 +326,7 @@ struct FanoutsCommandTests {
             let left = try await servers.column("SELECT state FROM fanouts UNION ALL SELECT type FROM holds")
             #expect(left == ["running"])
             let acts = try await servers.column("SELECT act FROM audit ORDER BY number")
-            #expect(acts == ["hold-add", "fanout-pause", "fanout-resume", "hold-release"])
+            #expect(acts == ["hold-add", "fanout-pause", "fanout-stop", "fanout-resume", "hold-release"])
         }
     }
 
@@ -375,6 +376,7 @@ struct FanoutsCommandTests {
     func releasedWhenFinished() async throws {
         try await Self.with { prompt, servers in
             let number = try await servers.addFanout("e1", state: .finished, users: 3)
+            try await servers.addOutcome(of: "e1", to: "u1", state: "retrying", reason: "UNAVAILABLE")
             let why = ["--by", "ada", "--because", "wrong prices"]
             let stopped = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
             #expect(stopped.contains("To end it: bellhop hold discard 1 --event e1"), "\(stopped)")
@@ -392,6 +394,52 @@ struct FanoutsCommandTests {
             #expect(try await servers.column("SELECT type FROM holds") == [])
             let none = await prompt.run(["fanouts", "resume", "\(number)", "--release", "--yes"] + why)
             #expect(none.code == .answerIsNo)
+        }
+    }
+
+    @Test("stop of a fan-out whose pushes all have an outcome reports that, and a repeated stop is in the audit")
+    func tooLate() async throws {
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", state: .finished, users: 3)
+            for user in ["u1", "u2"] {
+                try await servers.addOutcome(of: "e1", to: user, state: "delivered", reason: nil)
+            }
+            let why = ["--by", "ada", "--because", "wrong prices"]
+            let late = await prompt.run(["fanouts", "stop", "\(number)"] + why)
+            #expect(late.code == .done, "\(late.complaints)")
+            let words = """
+                Nothing is left to stop: the fan-out has finished, and none of its pushes waits: 2 were sent. Hold 1 stops \
+                other events of this type: release it unless they are wrong, too.
+                """
+            #expect(late.output.hasPrefix(words), "\(late.output)")
+            #expect(late.output.contains("bellhop hold release 1 releases it."), "\(late.output)")
+            #expect(!late.output.contains("To end it:"), "\(late.output)")
+            let again = await prompt.run(["fanouts", "stop", "\(number)", "--json"] + why).output
+            #expect(again.contains(#""tooLate":"Nothing is left to stop"#), "\(again)")
+            let acts = try await servers.column("SELECT act || ' ' || (filter ->> 'hold') FROM audit ORDER BY number")
+            #expect(acts == ["hold-add 1", "fanout-stop 1"])
+            try await servers.addOutcome(of: "e1", to: "u3", state: "retrying", reason: "UNAVAILABLE")
+            let inTime = await prompt.run(["fanouts", "stop", "\(number)", "--json"] + why).output
+            #expect(inTime.contains(#""tooLate":null"#), "\(inTime)")
+        }
+    }
+
+    @Test("a finished fan-out of which at least half of the attempted pushes failed shows their number")
+    func failures() async throws {
+        try await Self.with { prompt, servers in
+            let number = try await servers.addFanout("e1", state: .finished, users: 4)
+            for user in ["u1", "u2"] {
+                try await servers.addOutcome(of: "e1", to: user, state: "delivered", reason: nil)
+            }
+            try await servers.addOutcome(of: "e1", to: "u3", state: "failed", reason: "UNREGISTERED")
+            try await servers.addOutcome(of: "e1", to: "u4", state: "suppressed", reason: "type-muted")
+            let few = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(!few.contains("pushes failed"), "\(few)")
+            try await servers.addOutcome(of: "e1", to: "u5", state: "failed", reason: "UNREGISTERED")
+            let half = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(half.contains("finished, 2 of 4 pushes failed"), "\(half)")
+            let json = await prompt.run("fanouts", "show", "\(number)", "--json").output
+            #expect(json.contains(#""failed":2,"failureWords":"2 of 4 pushes failed""#), "\(json)")
         }
     }
 
@@ -559,8 +607,10 @@ struct FanoutsCommandTests {
                 let release = "fanouts resume \(number) --release continues it and releases hold 1, cancel"
                 #expect(stopped.contains(release), "\(stopped)")
                 let resumed = await prompt.run(["fanouts", "resume", "\(number)"] + Self.agreed).output
-                let held = "Its pushes wait behind hold 1: bellhop hold release 1 sends them."
-                #expect(resumed.contains(held), "\(resumed)")
+                let flat = resumed.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                let held =
+                    "Its pushes wait behind hold 1 (venues, type opportunity): bellhop hold release 1 sends them."
+                #expect(flat.contains(held), "\(resumed)")
                 _ = try await servers.owner.run(
                     "UPDATE fanouts SET state = 'paused', paused_at = now() - interval '50 h', trouble = 'unknown-type'"
                 )

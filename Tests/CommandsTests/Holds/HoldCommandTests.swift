@@ -130,6 +130,33 @@ struct HoldCommandTests {
         }
     }
 
+    @Test("a release counts the claimed deliveries of fan-outs, which come back, except those of a discarded event")
+    func claimed() async throws {
+        try await Self.with { prompt, servers in
+            for (event, count) in [("e1", 12), ("e2", 2)] {
+                _ = try await servers.addFanout(event, state: .cancelled, users: count)
+                for user in 1...count {
+                    try await servers.addOutcome(of: event, to: "\(event)-\(user)", state: "sending", reason: nil)
+                }
+            }
+            try await servers.holdVenues(because: "the wrong campaign")
+            let bare = await prompt.run(["hold", "release", "1"] + Self.why)
+            #expect(bare.code == .usage, "\(bare.output)")
+            let question =
+                "sending 0 deliveries of all events to 0 users, and 14 that workers had claimed before, held by venues"
+            #expect(bare.complaints.contains(question), "\(bare.complaints)")
+            _ = try await servers.owner.run(
+                "INSERT INTO discarded_events (app, event_id, discarded_at) VALUES ('venues', 'e1', now())",
+                []
+            )
+            let released = await prompt.run(["hold", "release", "1"] + Self.why)
+            #expect(released.code == .done, "\(released.complaints)")
+            let words = released.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            let later = "2 deliveries of fan-outs have a claim and no outcome: those of a killed worker come back"
+            #expect(words.contains(later), "\(released.output)")
+        }
+    }
+
     @Test("a hold with an unknown name is rejected, since it would hold nothing")
     func names() async throws {
         try await Self.with { prompt, _ in

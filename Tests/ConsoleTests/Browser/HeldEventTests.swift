@@ -59,7 +59,7 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('#toasts').textContent.includes('\(gone)')")
                 try await stage.until("named('Discard the 3 that wait') !== undefined")
                 let buttons = "$$('#main .acts button').map((one) => one.textContent).join()"
-                try await stage.until(buttons, is: "Discard the 3 that wait,Release hold 1")
+                try await stage.until(buttons, is: "Discard the 3 that wait,Release hold 1,Add a reason")
                 let main = try await stage.ask("$$('#main .acts .main').length")
                 #expect(main == 0, "neither is primary")
                 try await stage.press("Discard the 3 that wait")
@@ -67,13 +67,61 @@ extension ConsoleBrowserTests {
                 try await stage.write("recalled", into: "because")
                 try await stage.submit()
                 try await stage.until("$('#toasts').textContent.includes('Discarded 3 deliveries.')")
-                try await stage.until(buttons, is: "Release hold 1")
+                try await stage.until(buttons, is: "Release hold 1,Add a reason")
                 let arrived = "3 discarded; 1 of the unsent may have arrived: a send without an answer preceded"
                 try await stage.until("$('.facts').textContent.includes('\(arrived)')")
                 try await stage.press("Release hold 1")
                 try await stage.write("the prices are right", into: "because")
                 try await stage.submit()
                 try await stage.until(buttons, is: "Stop this campaign")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test(
+            "a fan-out that runs behind a hold offers its release, and the resumption names the hold before and after"
+        )
+        func resumed() async throws {
+            try await ConsoleStage.with { stage in
+                let servers = stage.console.servers
+                _ = try await servers.addFanout("campaign-7", plannedTo: "u00010", planned: [true])
+                try await servers.holdVenues(because: "wrong prices")
+                try await stage.signIn(at: "#/fanouts")
+                let buttons = "$$('.group .acts button').map((one) => one.textContent).join()"
+                try await stage.until(buttons, is: "Stop this campaign,Pause,Release hold 1,Cancel")
+                try await stage.press("Pause")
+                try await stage.until("$('.group .tag')?.textContent === 'paused'")
+                try await stage.press("Resume")
+                let kept = "Hold 1 (venues) still keeps its pushes back: a release sends them."
+                try await stage.until("$('dialog').textContent.includes('\(kept)')")
+                try await stage.press("the cause is fixed")
+                try await stage.submit()
+                try await stage.until("$('#toasts').textContent.includes('Resumed fan-out 1. \(kept)')")
+                try await stage.press("Release hold 1")
+                try await stage.until("$('dialog h2')?.textContent === 'Release hold 1: venues'")
+                try await stage.press("the cause is fixed")
+                try await stage.submit()
+                try await stage.until(buttons, is: "Stop this campaign,Pause,Cancel")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test(
+            "a finished fan-out with failed pushes is not shown as good, and a late stop reports that nothing is left"
+        )
+        func failures() async throws {
+            try await ConsoleStage.with { stage in
+                let servers = stage.console.servers
+                _ = try await servers.addFanout("campaign-7", state: .finished, users: 2)
+                for user in ["u1", "u2"] {
+                    try await servers.addOutcome(of: "campaign-7", to: user, state: "failed", reason: "UNREGISTERED")
+                }
+                try await stage.signIn(at: "#/fanouts/1")
+                let tags = "$$('.headline .tag').map((one) => `${one.textContent} ${one.className}`).join()"
+                try await stage.until(tags, is: "finished tag warn,2 of 2 pushes failed tag warn")
+                try await stage.press("Stop this campaign")
+                let late = "Nothing is left to stop: the fan-out has finished"
+                try await stage.until("$('#toasts').textContent.includes('\(late)')")
                 try await stage.expectQuiet()
             }
         }

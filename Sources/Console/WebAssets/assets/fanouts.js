@@ -18,19 +18,36 @@ function fanoutControls(one, small = true) {
     act: "fanout-pause", note: "fanout-note", body: { items }, says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent, unless a hold stops them.`,
   }).then(refreshSoon), { kind: small ? "small" : "", key: `pause-${one.fanout}` });
   const stop = button("Stop this campaign", () => performAtOnce({
-    act: "fanout-stop", note: "fanout-note", body: { items }, says: (done) => `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out.${goneWords(done.results)}`,
+    act: "fanout-stop", note: "fanout-note", body: { items }, says: (done) => done.tooLate ?? `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out.${goneWords(done.results)}`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: `stop-${one.fanout}` });
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, reasons: verb === "resume" ? REASONS.release : [], title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
     body: () => ({ items: [String(one.fanout)] }),
-    note: verb === "cancel" ? "Recorded notifications stay, and pages in progress are still recorded. No further users are reached. This cannot be undone." : null,
-    says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
+    note: verb === "cancel" ? "Recorded notifications stay, and pages in progress are still recorded. No further users are reached. This cannot be undone."
+      : one.holds?.length > 0 ? `The fan-out continues, and its notifications are recorded. ${keptBack(one.holds)}` : null,
+    says: (done) => `${verb === "cancel" ? "Cancelled" : "Resumed"} fan-out ${one.fanout}.${done.holds?.length > 0 ? ` ${keptBack(done.holds)}` : ""}`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
-  if (one.state === "running") return [stop, pause, act("cancel", true)];
+  const reason = reasonButton(one.unexplainedBy, "fanout-note", one.fanout, small ? "small" : "");
+  if (one.state === "running") return [stop, pause, ...holdReleases(one, small), reason, act("cancel", true)];
   // A hold on the whole type means that a campaign whose fan-out does not run is stopped already.
   const next = one.typeHold ? stoppedControls(one, small) : [stop];
-  if (one.state === "paused") return [act("resume"), ...next, act("cancel", true)];
-  return small && !one.pushesWait ? [] : next;
+  if (one.state === "paused") return [act("resume"), ...next, reason, act("cancel", true)];
+  return small && !one.pushesWait ? [] : [...next, reason];
+}
+
+/** Returns the effect of holds on the pushes of a fan-out that goes on. */
+function keptBack(holds) {
+  const named = holds.map(({ hold, covers }) => `${hold} (${covers})`).join(" and ");
+  return holds.length === 1 ? `Hold ${named} still keeps its pushes back: a release sends them.` : `Holds ${named} still keep its pushes back: a release sends them.`;
+}
+
+/** The limit of buttons for holds on one card. */
+const MOST_HOLDS = 3;
+
+/** Returns the buttons that release the holds on a fan-out. */
+function holdReleases(one, small) {
+  return (one.holds ?? []).slice(0, MOST_HOLDS).map(({ hold, covers }) =>
+    button(`Release hold ${hold}`, () => releaseHold(hold, `hold ${hold}: ${covers}`), { kind: small ? "small" : "", key: `release-${hold}-${one.fanout}` }));
 }
 
 /** Returns the buttons that end or send the deliveries of a stopped campaign; both are final. A list has no counts. */
@@ -48,7 +65,8 @@ function stoppedControls(one, small) {
 /** Returns the state, and whether a hold affects a part of the fan-out. */
 function fanoutTags(one) {
   const state = one.stalled ? "stalled" : one.state;
-  return [tag(state, stateKind(state)), one.held ? tag("held", stateKind("held")) : one.pushesWait ? tag("pushes wait", "warn") : ""];
+  const failures = one.results?.failureWords;
+  return [tag(state, failures && state === "finished" ? "warn" : stateKind(state)), failures ? tag(failures, "warn") : "", one.held ? tag("held", stateKind("held")) : one.pushesWait ? tag("pushes wait", "warn") : ""];
 }
 
 /** Returns an action on the fan-out, or on its held deliveries. */
@@ -96,7 +114,7 @@ function fanoutDetail(one) {
     el("div", { class: "headline" }, el("h2", {}, `${one.app} · ${one.type}`), fanoutTags(one), el("code", {}, one.event)),
     progressBar(fanoutShare(one), fanoutWords(one), one.stalled ? "bad" : one.state === "paused" ? "warn" : ""),
     el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), one.usersPerSecond ? `, ${short(one.usersPerSecond)} per second` : "", one.secondsLeft ? `, about ${span(one.secondsLeft)} left` : ""),
-    one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: `problem ${one.stalled ? "" : "degraded"}` }, icon("bad"), el("span", {}, words)))) : null,
+    one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: `problem ${one.stalled ? "" : "degraded"}` }, icon("bad"), el("span", {}, linked(words))))) : null,
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["Everyone", one.everyoneWords && `${capital(one.everyoneWords)}.`],

@@ -38,6 +38,7 @@ function holdCard(one) {
     el("div", { class: "acts" }, client.isOperator ? [
       button("Release", () => releaseHold(one.hold, scope), { kind: "small", key: `release-${one.hold}` }),
       button("Discard held deliveries", () => discardHeld(one.hold, `Discard held deliveries: ${scope}`), { kind: "small danger", key: `discard-${one.hold}` }),
+      reasonButton(one.unexplainedBy, "hold-note", one.hold),
     ] : null));
 }
 
