@@ -43,7 +43,8 @@ struct AuditFilterTests {
             for (options, numbers) in cases {
                 let answer = await prompt.run(["dead-letters", "audit"] + options)
                 let lines = answer.output.split(separator: "\n").dropFirst()
-                #expect(lines.map { String($0.prefix { $0 != " " }) } == numbers, "\(options): \(answer.output)")
+                let found = lines.map { line in String(line.prefix { $0 != " " }) }
+                #expect(found == numbers, "\(options): \(answer.output)")
                 if numbers.isEmpty { #expect(answer.output.contains("No actions match."), "\(answer.output)") }
             }
             let own = await prompt.run("dead-letters", "audit", "--act", "discard", "--json").output
@@ -58,7 +59,8 @@ struct AuditFilterTests {
             try await Self.add("hold-add", by: "ada", #"{"app":"venues","hold":7}"#, because: none, to: servers)
             try await Self.add("fanout-pause", by: "ada", #"{"app":"venues","fanout":3}"#, because: none, to: servers)
             let before = await prompt.run("dead-letters", "audit", "--json").output
-            #expect(before.matches(of: /"lacksReason":true/).count == 2, "\(before)")
+            let lacking = before.matches(of: /"lacksReason":true/).count
+            #expect(lacking == 2, "\(before)")
             try await Self.add("fanout-note", by: "ada", #"{"app":"venues","fanout":3,"hold":7}"#, to: servers)
             let after = await prompt.run("dead-letters", "audit", "--json").output
             #expect(!after.contains(#""lacksReason":true"#), "\(after)")
