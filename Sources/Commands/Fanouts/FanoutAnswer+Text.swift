@@ -33,14 +33,16 @@ extension FanoutAnswer {
     private func cells(users: String) -> [String] {
         [
             String(record.number), state, HumanText.cut(record.app, to: 16), HumanText.cut(record.type, to: 24),
-            HumanText.cut(audience, to: 28), users, rate ?? "-", timeLeft ?? "-",
+            HumanText.cut(audience, to: 28), users, rateWords ?? "-", timeLeft ?? "-",
             HumanText.ago(record.startedAt, asOf),
         ]
     }
 
     /// One line about the progress, for an overview.
     var line: String {
-        let parts = [share, rate.map { "\($0)/s" }, timeLeft.map { "\($0) left" }].compactMap { $0 }
+        let parts = [
+            share, rateWords.map { "\($0)/s" }, timeLeft.map { "\($0) left" }, isUnattended ? "no worker runs" : nil,
+        ].compactMap { $0 }
         return parts.joined(separator: ", ")
     }
 
@@ -74,14 +76,18 @@ extension FanoutAnswer {
             ("users", "\(share)\(onPages), \(counts.recorded.of("new notification"))\(inApp)"),
             (
                 "pushes",
-                results.map {
-                    "\($0.text(isHeld: isHeld == true))\($0.isComplete ? "" : "; list-users counts all")\(now)"
+                results.map { results in
+                    results.text(isHeld: isHeld == true, hasWorker: hasWorker)
+                        + (results.isComplete ? "" : "; list-users counts all") + now
                 } ?? due
             ),
             ("pages", pages),
         ]
         if let everyone { facts.insert(("everyone", everyone.text), at: 3) }
-        if let rate { facts.append(("rate", "\(rate) users per second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
+        if isUnattended { facts.append(("rate", "none: no worker runs")) }
+        if let rateWords {
+            facts.append(("rate", "\(rateWords) users per second" + (timeLeft.map { ", \($0) left" } ?? "")))
+        }
         facts.append(("begun", moment(record.startedAt)))
         if let workedAt = counts.workedAt { facts.append(("last page", moment(workedAt))) }
         if let pausedAt = record.pausedAt { facts.append(("paused", moment(pausedAt))) }
@@ -142,14 +148,14 @@ extension FanoutAnswer {
         share.replacing(" of about ", with: " of ~").replacing(", more than ", with: ", >")
     }
 
-    private var rate: String? {
-        record.rate(at: asOf).map { rate in
+    private var rateWords: String? {
+        rate.map { rate in
             rate >= 10 ? Int(clamping: Int64(min(rate, 1e12))).grouped : rate.text(digits: 1)
         }
     }
 
     private var timeLeft: String? {
-        progress.secondsLeft.map { Duration.seconds(Int64(min($0, 1e12))).roughly }
+        secondsLeft.map { Duration.seconds(Int64(min($0, 1e12))).roughly }
     }
 
     private func moment(_ moment: Timestamp) -> String {

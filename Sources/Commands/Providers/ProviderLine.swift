@@ -5,7 +5,7 @@ import ServiceRuntime
 /// One outlet of the providers' board in words.
 struct ProviderLine {
     static let figures = ["app", "provider", "state", "accepted", "rejected", "p50", "p95"]
-    static let answers = ["last accepted", "last rejected", "retries"]
+    static let answers = ["last accepted", "last rejected", "waiting"]
 
     private let row: ProviderBoard.Row
     private let now: Timestamp
@@ -39,17 +39,31 @@ struct ProviderLine {
     var answers: [String] {
         [
             row.acceptedAt.map { HumanText.ago($0, now) } ?? none ?? "-", rejected ?? none ?? "-",
-            row.retries.map { $0.count.grouped + ($0.isCapped ? " or more" : "") } ?? "-",
+            waiting ?? "-",
         ]
+    }
+
+    /// The number of deliveries that wait, with the parts that it consists of; `nil` if none waits.
+    private var waiting: String? {
+        guard row.waiting > 0 else { return nil }
+        let parts = [
+            (row.retries.map(\.count) ?? 0, "for another attempt"),
+            (row.others.map(\.count).reduce(0, +), "for a rate limit or after another response"),
+            (row.blocked?.waiting ?? 0, "behind the breaker"), (row.held, "behind a hold"),
+            (row.queued, "in the backlog"),
+        ].filter { $0.0 > 0 }
+        let count = row.waiting.grouped + (row.waitingIsCapped ? " or more" : "")
+        guard parts.count > 1 else { return "\(count) \(parts[0].1)" }
+        return "\(count): " + parts.map { "\($0.0.grouped) \($0.1)" }.joined(separator: ", ")
     }
 
     /// The content that the figures lack, as a sentence: `last accepted 2 min ago, last rejected none in 12 min`.
     var below: String {
-        let retries = row.retries.map { "\($0.count.grouped)\($0.isCapped ? " or more" : "") retries wait" }
         let parts = [
             row.breaker.map { "breaker: \($0)" },
             row.holds.isEmpty ? nil : "hold " + row.holds.map(String.init).joined(separator: ", "),
-            "last accepted: \(answers[0])", "last rejected: \(answers[1])", retries,
+            "last accepted: \(answers[0])", "last rejected: \(answers[1])",
+            waiting.map { "waiting: \($0)" },
         ]
         return parts.compactMap { $0 }.joined(separator: "; ")
     }

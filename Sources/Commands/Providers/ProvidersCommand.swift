@@ -88,12 +88,13 @@ enum ProvidersCommand: Command {
 
     /// Returns one line for each outlet.
     ///
-    /// In a terminal that is too narrow for it, the latest answers, breakers, holds and retries follow below the figures.
+    /// In a terminal that is too narrow for it, the latest answers, breakers, holds and waiting deliveries follow below
+    /// the figures.
     private static func table(_ board: ProviderBoard, fitting width: Int?) -> [String] {
         let outlets = board.rows.map { ProviderLine($0, at: board.time) }
         let lines = TextTable(
             ProviderLine.figures + ProviderLine.answers,
-            texts: [0, 1, 2, 7, 8],
+            texts: [0, 1, 2, 7, 8, 9],
             rows: outlets.map { $0.figures(state: $0.state + $0.details) + $0.answers }
         ).lines()
         guard let width, lines.contains(where: { $0.count > width }) else { return lines }

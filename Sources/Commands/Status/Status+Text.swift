@@ -18,7 +18,7 @@ extension Status {
         lines += problems.isEmpty ? ["All is well."] : problems.flatMap { Self.item($0, width) }
         if let queues = broker.value { lines += [""] + table(of: queues) }
         if let store = database.value?.store {
-            let parts = [owed(store), backlogs(store), fanouts(store.fanouts), deadLetters(store)]
+            let parts = [owed(store), backlogs(store), fanouts(store), deadLetters(store)]
             for part in parts { lines += [""] + part }
             if !crews.isEmpty { lines += [""] + table(of: crews, width) }
             lines.append("")
@@ -119,7 +119,8 @@ extension Status {
         return table.lines(firstColumn: Self.firstColumn)
     }
 
-    private func fanouts(_ fanouts: StoreStatus.Fanouts) -> [String] {
+    private func fanouts(_ store: StoreStatus) -> [String] {
+        let fanouts = store.fanouts
         var counts: [String] = []
         if fanouts.running > 0 { counts.append("\(fanouts.running.grouped) running") }
         if fanouts.paused > 0 { counts.append("\(fanouts.paused.grouped) paused") }
@@ -129,7 +130,7 @@ extension Status {
                 let name = "\(progress.record.number) \(progress.record.app) \(progress.record.type)"
                 let state = progress.record.state == .paused ? "paused, " : ""
                 return "  " + HumanText.cut(name, to: Self.firstColumn - 2).filled(to: Self.firstColumn - 2) + state
-                    + FanoutAnswer(progress).line
+                    + FanoutAnswer(progress, hasWorker: store.hasWorker).line
             }
     }
 

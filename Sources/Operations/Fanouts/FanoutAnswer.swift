@@ -24,6 +24,8 @@ package struct FanoutAnswer: Sendable {
     package let unexplainedBy: String?
     /// The present size of everyone, or `nil` for a list entry or a topic.
     package let everyone: EveryoneCount?
+    /// Whether a worker runs; without one nothing is sent.
+    package let hasWorker: Bool
 
     /// Creates the view of a list entry; `holds` are all that are active, or `nil` if they are unknown.
     package init(
@@ -31,9 +33,11 @@ package struct FanoutAnswer: Sendable {
         isHeld: Bool? = nil,
         waits: Bool? = nil,
         holds: [OperatorHold]? = nil,
-        unexplainedBy: String? = nil
+        unexplainedBy: String? = nil,
+        hasWorker: Bool
     ) {
         self.progress = progress
+        self.hasWorker = hasWorker
         self.isHeld = isHeld
         self.waits = waits
         self.holds = holds?.filter { $0.scope.mayConcern(progress.record) }
@@ -58,6 +62,7 @@ package struct FanoutAnswer: Sendable {
         self.detail = detail
         self.results = results
         self.everyone = everyone
+        hasWorker = surroundings.status.hasWorker
         obstacles = progress.obstacles(detail, surroundings)
         isHeld = surroundings.holds.contains { $0.waiting > 0 }
         waits = progress.record.finishedAt != nil && results.deliveries.waiting > 0
@@ -69,6 +74,16 @@ package struct FanoutAnswer: Sendable {
     }
 
     private var record: FanoutRecord { progress.record }
+
+    /// Whether it should progress and no worker runs, so that its former rate says nothing.
+    package var isUnattended: Bool { record.state == .running && !hasWorker }
+
+    /// The users per second; `nil` without an estimate or a worker.
+    package var rate: Double? { isUnattended ? nil : record.rate(at: asOf) }
+
+    /// The estimated seconds until the end; `nil` without an estimate or a worker.
+    package var secondsLeft: Double? { isUnattended ? nil : progress.secondsLeft }
+
     private var asOf: Timestamp { progress.asOf }
 
     /// The members of its JSON.
@@ -85,12 +100,12 @@ package struct FanoutAnswer: Sendable {
             ("usersEstimated", hasEnd ? .int(counts.users + progress.left) : .null),
             ("recorded", .int(counts.recorded)), ("dueImmediately", .int(counts.sent)), ("sent", sent),
             ("pages", .int(counts.pages)), ("pagesPlanned", .int(counts.planned)),
-            ("usersPerSecond", record.rate(at: asOf).map { .decimal($0, digits: 1) } ?? .null),
-            ("secondsLeft", progress.secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
+            ("usersPerSecond", rate.map { .decimal($0, digits: 1) } ?? .null),
+            ("secondsLeft", secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
             ("startedAt", .string(record.startedAt.description)),
             ("workedAt", .optional(counts.workedAt?.description)),
             ("pausedAt", .optional(record.pausedAt?.description)),
-            ("finishedAt", .optional(record.finishedAt?.description)),
+            ("finishedAt", .optional(record.finishedAt?.description)), ("hasWorker", .bool(hasWorker)),
         ] + (waits.map { [("pushesWait", .bool($0))] } ?? [])
             + (isHeld.map { [("held", .bool($0)), ("typeHold", typeHold.map { .int($0) } ?? .null)] } ?? [])
             + (holds.map { [("holds", .array($0.map(\.reference))), ("unexplainedBy", .optional(unexplainedBy))] } ?? [])

@@ -40,7 +40,11 @@ extension FanoutProgress {
                 + (taken == 0 ? [] : ["No more pages are planned; \(taken.of("page")) in progress may still complete."])
         case .paused: return [pause(detail, surroundings.holds)] + held(surroundings.holds) + backlogs(surroundings)
         case .running:
-            return held(surroundings.holds) + idle(detail, surroundings.consumers) + breakers(surroundings.status)
+            var idle = idle(detail, surroundings.consumers)
+            if idle.isEmpty, !surroundings.status.hasWorker {
+                idle = ["No worker runs, and it reaches no further user: start one (bellhop worker)."]
+            }
+            return held(surroundings.holds) + idle + breakers(surroundings.status)
                 + backlogs(surroundings)
         }
     }

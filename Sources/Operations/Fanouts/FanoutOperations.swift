@@ -32,6 +32,7 @@ package struct FanoutOperations: Sendable {
         let held = try await heldEvents(of: found, behind: holds)
         let waiting = try await waitingEvents(of: found)
         let unexplained = try await store.unexplained(found.map(\.record.number))
+        let hasWorker = try await HeartbeatStore(pool: context.pool).all().hasWorker
         return FanoutList(
             count: count,
             fanouts: found.map { progress in
@@ -41,7 +42,8 @@ package struct FanoutOperations: Sendable {
                     waits: progress.record.finishedAt != nil
                         && waiting.contains([progress.record.app, progress.record.event]),
                     holds: holds,
-                    unexplainedBy: unexplained[progress.record.number]
+                    unexplainedBy: unexplained[progress.record.number],
+                    hasWorker: hasWorker
                 )
             }
         )
@@ -100,7 +102,10 @@ package struct FanoutOperations: Sendable {
 
     /// Returns the fan-outs that an act would affect, for a dry run.
     package func affected(by preview: FanoutActPreview) async throws -> [FanoutAnswer] {
-        try await store.latest(preview.filter, atMost: Self.shownBefore).map { FanoutAnswer($0) }
+        let hasWorker = try await HeartbeatStore(pool: context.pool).all().hasWorker
+        return try await store.latest(preview.filter, atMost: Self.shownBefore).map { progress in
+            FanoutAnswer(progress, hasWorker: hasWorker)
+        }
     }
 
     /// Explains that no fan-out is in a state that the act accepts.

@@ -21,13 +21,14 @@ package struct FanoutResults: Sendable, Equatable {
     /// The results as `6,000 sent to 5,999 users, 14,002 discarded, 3 not sent (2 type-muted, 1 no-device)`, and how
     /// many of the unsent ones may have arrived.
     ///
-    /// The ledger has the reason `held` until a delivery is sent, so without a hold it means `released`.
-    package func text(isHeld: Bool) -> String {
+    /// The ledger has the reason `held` until a delivery is sent, so without a hold it means `released`. Without a
+    /// worker, the deliveries that are being sent wait until another one takes them.
+    package func text(isHeld: Bool, hasWorker: Bool) -> String {
         var waitingReasons = deliveries.waitingReasons
         if !isHeld, let released = waitingReasons.removeValue(forKey: WaitReason.held.rawValue) {
             waitingReasons["released from a hold"] = released
         }
-        if deliveries.beingSent > 0 { waitingReasons["being sent"] = deliveries.beingSent }
+        if deliveries.beingSent > 0 { waitingReasons[Self.beingSent(hasWorker)] = deliveries.beingSent }
         let counts = [
             (deliveries.waiting, "still waiting" + Self.words(waitingReasons)),
             (deliveries.discarded, "discarded"),
@@ -40,6 +41,11 @@ package struct FanoutResults: Sendable, Equatable {
         return
             "\(counted); \(deliveries.mayHaveArrived.grouped) of the unsent may have arrived: a send without an answer "
             + "preceded"
+    }
+
+    /// The state of deliveries that a worker has claimed.
+    private static func beingSent(_ hasWorker: Bool) -> String {
+        hasWorker ? "being sent" : "taken by a worker that no longer runs"
     }
 
     /// The limit of reasons in one line.

@@ -88,7 +88,7 @@ extension BreakerKey {
     /// Whether the breaker stops a backlog.
     ///
     /// The backlog of a held type waits for its hold.
-    fileprivate func blocks(_ part: OutletScope) -> Bool {
+    func blocks(_ part: OutletScope) -> Bool {
         app == part.app && provider == part.provider && part.type == nil
             && (platform == nil || platform == part.platform)
     }

@@ -41,6 +41,22 @@ package struct ProviderBoard: Sendable {
         /// The numbers of the holds.
         package fileprivate(set) var holds: [Int64] = []
         package fileprivate(set) var retries: WaitingRetries?
+        /// The deliveries that wait for another attempt for another reason: a rate limit, or a response to themselves.
+        package fileprivate(set) var others: [WaitingRetries] = []
+        /// The deliveries behind the holds, without those behind the breaker.
+        package fileprivate(set) var held = 0
+        /// The deliveries of the backlogs that neither a breaker nor a hold stops.
+        package fileprivate(set) var queued = 0
+        fileprivate var isCapped = false
+
+        /// All deliveries that wait: for another attempt, behind the breaker or a hold, or in a backlog.
+        package var waiting: Int {
+            ([retries].compactMap { $0 } + others).map(\.count).reduce(held + queued + (blocked?.waiting ?? 0), +)
+        }
+        /// Whether there may be more deliveries than were counted.
+        package var waitingIsCapped: Bool {
+            isCapped || retries?.isCapped == true || others.contains(where: \.isCapped)
+        }
 
         /// The period of which the latest worker has reported; `nil` if it has only reported its start.
         package var reported: Duration? {
@@ -63,15 +79,17 @@ package struct ProviderBoard: Sendable {
         time = SystemTime().timestamp
         let processes = try await HeartbeatStore(pool: context.pool).all()
         let breakers = try await OpenBreaker.all(on: context.pool)
-        // Without a breaker the backlogs are not counted.
-        let backlogs = breakers.isEmpty ? [] : try await WaitingBacklog.all(on: context.pool)
-        rows = Self.rows(
-            processes,
-            BlockedDeliveries.all(breakers, backlogs, asOf: time),
-            try await HoldAdmin(pool: context.pool).all(),
-            try await RetryAdmin(pool: context.pool).waiting(atMost: RetryStore.mostInOverview),
-            at: time
+        let backlogs = try await WaitingBacklog.all(on: context.pool)
+        let retries = RetryAdmin(pool: context.pool)
+        let work = Work(
+            breakers: breakers,
+            backlogs: backlogs,
+            holds: try await HoldAdmin(pool: context.pool).all(),
+            retries: try await retries.waiting(atMost: RetryStore.mostInOverview),
+            others: try await retries.limited(atMost: RetryStore.mostInOverview)
+                + retries.others(atMost: RetryStore.mostInOverview)
         )
+        rows = Self.rows(processes, work, at: time)
     }
 
     private struct Outlet: Hashable, Comparable {
@@ -83,13 +101,17 @@ package struct ProviderBoard: Sendable {
         }
     }
 
-    static func rows(
-        _ processes: [LiveProcess],
-        _ blocked: [BlockedDeliveries],
-        _ holds: [OperatorHold],
-        _ retries: [WaitingRetries],
-        at now: Timestamp
-    ) -> [Row] {
+    /// The deliveries that wait, and the breakers and holds that stop them.
+    struct Work {
+        var breakers: [OpenBreaker] = []
+        var backlogs: [WaitingBacklog] = []
+        var holds: [OperatorHold] = []
+        var retries: [WaitingRetries] = []
+        /// Those that wait for another attempt, but not because of an outage.
+        var others: [WaitingRetries] = []
+    }
+
+    static func rows(_ processes: [LiveProcess], _ work: Work = Work(), at now: Timestamp) -> [Row] {
         var rows: [Outlet: Row] = [:]
         func change(_ app: String, _ provider: String, _ edit: (inout Row) -> Void) {
             edit(&rows[Outlet(app: app, provider: provider), default: Row(app: app, provider: provider)])
@@ -107,14 +129,19 @@ package struct ProviderBoard: Sendable {
         for outage in ProviderOutage.combined(of: processes, at: now) {
             change(outage.app, outage.provider) { $0.state = .failing }
         }
-        for waiting in retries { change(waiting.app, waiting.provider) { $0.retries = waiting } }
-        for blocked in blocked {
+        for waiting in work.retries { change(waiting.app, waiting.provider) { $0.retries = waiting } }
+        for waiting in work.others { change(waiting.app, waiting.provider) { $0.others.append(waiting) } }
+        for backlog in work.backlogs {
+            guard let part = OutletScope(backlog.name) else { continue }
+            change(part.app.text, part.provider) { $0.add(backlog, part, work) }
+        }
+        for blocked in BlockedDeliveries.all(work.breakers, work.backlogs, asOf: now) {
             change(blocked.app, blocked.provider) { row in
                 (row.breaker, row.blocked) = (blocked.reason, blocked)
                 row.state = .breakerOpen
             }
         }
-        for hold in holds {
+        for hold in work.holds {
             let (scope, number) = (hold.scope, hold.number)
             for outlet in rows.keys where scope.app.text == outlet.app {
                 guard (scope.provider ?? outlet.provider) == outlet.provider else { continue }
@@ -152,6 +179,17 @@ extension ProviderBoard.Row {
         if acceptedAt != nil || rejectedAt != nil { state = .accepts }
     }
 
+    /// Adds a backlog, except for the deliveries behind an open breaker, which are counted with it.
+    fileprivate mutating func add(_ backlog: WaitingBacklog, _ part: OutletScope, _ work: ProviderBoard.Work) {
+        if backlog.count >= StoreStatus.most { isCapped = true }
+        guard !work.breakers.contains(where: { $0.key.blocks(part) }) else { return }
+        if work.holds.contains(where: { $0.scope.owns(part) }) {
+            held += backlog.count
+        } else {
+            queued += backlog.count
+        }
+    }
+
     package var json: JSONValue {
         .members([
             ("app", .string(app)), ("provider", .string(provider)), ("state", .string(state.rawValue)),
@@ -168,6 +206,8 @@ extension ProviderBoard.Row {
             ("retriesWaiting", .int(retries?.count ?? 0)),
             ("retriesWaitingIsCapped", .bool(retries?.isCapped ?? false)),
             ("lastRetryAt", .optional(retries?.lastDue.description)),
+            ("otherRetriesWaiting", .int(others.map(\.count).reduce(0, +))), ("behindHolds", .int(held)),
+            ("inBacklog", .int(queued)), ("waiting", .int(waiting)), ("waitingIsCapped", .bool(waitingIsCapped)),
         ])
     }
 

@@ -59,7 +59,7 @@ extension Status {
             ("deliveries", store.map(Self.deliveries) ?? .null),
             ("backlogs", store.map { .array($0.backlogs.map(backlog)) } ?? .null),
             ("plannedEvents", store.map(Self.planned) ?? .null),
-            ("fanouts", store.map { Self.fanouts($0.fanouts) } ?? .null),
+            ("fanouts", store.map { Self.fanouts($0.fanouts, hasWorker: $0.hasWorker) } ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
             ("breakers", store.map { store in .array(store.breakers.map { breaker($0, in: store) }) } ?? .null),
             ("failingProviders", store.map { _ in troublesJSON } ?? .null),
@@ -153,10 +153,10 @@ extension Status {
         ])
     }
 
-    private static func fanouts(_ fanouts: StoreStatus.Fanouts) -> JSONValue {
+    private static func fanouts(_ fanouts: StoreStatus.Fanouts, hasWorker: Bool) -> JSONValue {
         .members([
             ("running", .int(fanouts.running)), ("paused", .int(fanouts.paused)),
-            ("latest", .array(fanouts.latest.map { .members(FanoutAnswer($0).members) })),
+            ("latest", .array(fanouts.latest.map { .members(FanoutAnswer($0, hasWorker: hasWorker).members) })),
         ])
     }
 

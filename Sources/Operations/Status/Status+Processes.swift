@@ -198,16 +198,46 @@ extension Status {
     /// The outlets as the workers report them, except those with an open breaker, which is a problem of its own.
     private var outletsWithoutBreaker: [ProviderBoard.Row] {
         let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
-        return ProviderBoard.rows(processes, [], [], [], at: Timestamp(clamping: time.microseconds))
+        return ProviderBoard.rows(processes, at: Timestamp(clamping: time.microseconds))
             .filter { !open.contains([$0.app, $0.provider]) }
     }
 
     /// Returns what happens to the deliveries that a failing provider has not accepted.
     private func retriesOf(_ outage: ProviderOutage) -> String {
-        let waiting = database.value?.store?.retries.first { retries in
+        let isOwn = { (retries: WaitingRetries) in
             retries.app == outage.app && retries.provider == outage.provider
         }
-        return waiting.map(Self.wait) ?? "what has attempts left is tried again"
+        let waiting = database.value?.store?.retries.first(where: isOwn)
+        let limited = database.value?.store?.limited.first(where: isOwn)
+        let pause = pauseWords(of: outage, limited) ?? limited.map(Self.limitWords)
+        let parts = [pause, waiting.map(Self.wait)].compactMap { $0 }
+        return parts.isEmpty ? "what has attempts left is tried again" : parts.joined(separator: "; ")
+    }
+
+    /// Returns the end of the pause that a provider has requested, and the number of deliveries that wait for it; `nil`
+    /// without one.
+    private func pauseWords(of outage: ProviderOutage, _ limited: WaitingRetries?) -> String? {
+        guard let end = pauseEnd(of: outage.app, outage.provider) else { return nil }
+        let backlogs = (database.value?.store?.backlogs ?? []).filter { backlog in
+            OutletScope(backlog.name).map {
+                $0.app.text == outage.app && $0.provider == outage.provider && $0.type == nil
+            } ?? false
+        }
+        let count = backlogs.map(\.count).reduce(limited?.count ?? 0, +)
+        let isCapped = limited?.isCapped == true || backlogs.contains { $0.count >= StoreStatus.most }
+        let wait = (isCapped ? "at least " : "") + count.of("delivery waits", "deliveries wait")
+        return "it has requested a pause until \(HumanText.clock(end)), and \(wait) for its end"
+    }
+
+    /// Returns the end of the pause that a provider has requested for an app's messages; `nil` without one.
+    func pauseEnd(of app: String, _ provider: String) -> Timestamp? {
+        processes.flatMap(\.report.activities).filter { $0.app == app && $0.provider == provider }
+            .compactMap(\.pausedUntil).filter { $0.microseconds > time.microseconds }.max()
+    }
+
+    private static func limitWords(_ retries: WaitingRetries) -> String {
+        let wait = (retries.isCapped ? "at least " : "") + retries.count.of("delivery waits", "deliveries wait")
+        return "\(wait) as long as it has requested, the last until \(HumanText.clock(retries.lastDue))"
     }
 
     /// An older answer of a provider may no longer describe its present state.
@@ -241,9 +271,21 @@ extension Status {
         return "\(count) that failed \(verb), \(last) \(HumanText.clock(retries.lastDue))"
     }
 
-    /// Returns the deliveries per second that all workers pull from a backlog, or `nil` if no process reports.
+    /// Returns the deliveries per second that all workers pull from a backlog, or `nil` if it is unknown.
+    ///
+    /// It is unknown while a worker measures it, and if no worker has reported the backlog although nothing stops it.
     package func pace(of backlog: String) -> Int? {
-        processes.isEmpty ? nil : processes.compactMap { $0.report.pulls[backlog] }.reduce(0, +)
+        let isMeasured = !processes.contains { $0.report.measuring.contains(backlog) }
+        guard isMeasured, !processes.isEmpty else { return nil }
+        let rates = processes.compactMap { $0.report.pulls[backlog] }
+        return rates.isEmpty && !isStopped(backlog) ? nil : rates.reduce(0, +)
+    }
+
+    /// Whether a hold or a breaker stops a backlog, or no worker runs.
+    private func isStopped(_ backlog: String) -> Bool {
+        guard let store = database.value?.store, let part = OutletScope(backlog) else { return false }
+        return !processes.hasWorker
+            || store.holds.contains { $0.scope.owns(part) } || store.breakers.contains { $0.key.blocks(part) }
     }
 
     /// Returns the seconds until a backlog is empty at its present pace, or `nil` if it does not shrink or is too large
@@ -285,6 +327,7 @@ extension Status {
                     ("word", .string(trouble.word)),
                     ("since", .string(trouble.since.description)), ("latestAt", .string(trouble.latest.description)),
                     ("answers", .int(trouble.answers)),
+                    ("pausedUntil", .optional(pauseEnd(of: trouble.app, trouble.provider)?.description)),
                 ])
             }
         )

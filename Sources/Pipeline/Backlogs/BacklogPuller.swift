@@ -74,6 +74,7 @@ package struct BacklogPuller: Service {
             guard context.clocks?.verdict ?? .agree == .agree else { return Self.breath }
             let place = BacklogPlace(key, priority)
             if let obstacle = outlet.obstacle(platform: key.platform, type: key.type) {
+                backlogs.endMeasurement(of: key)
                 // A released hold needs no gentle start, because no provider has rejected anything.
                 guard obstacle.gate != .hold else { return obstacle.wait }
                 backlogs.startGently(key)

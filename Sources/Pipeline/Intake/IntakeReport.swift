@@ -157,8 +157,10 @@ extension Intake {
             (report.troubles, report.takings) = worker.outlets.streaks(at: time.timestamp)
             report.activities = worker.outlets.activities(at: time.timestamp)
             report.figures = figures?.current ?? [:]
-            let seconds = max(1, Int(interval.components.seconds))
-            for (key, count) in worker.outlets.takePulls() { report.pulls[key.text] = count / seconds }
+            for (key, rate) in worker.outlets.takeRates() {
+                report.pulls[key.text] = rate
+                if rate == nil { report.measuring.insert(key.text) }
+            }
         }
     }
 }

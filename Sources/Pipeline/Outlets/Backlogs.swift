@@ -40,8 +40,8 @@ final class Backlogs: Sendable {
         var restsUntil: ContinuousClock.Instant?
         /// Whether it begins with small pulls, because the backlog was blocked.
         var isGentle = false
-        /// The number of pulled deliveries since the last `takePulls`.
-        var pulls = 0
+        /// The measurement of its rate; `nil` if nothing was pulled in the last interval of reports.
+        var measurement: RateMeasurement?
     }
 
     private let outlet: OutletKey
@@ -139,21 +139,33 @@ final class Backlogs: Sendable {
         let place = poll.look.place
         state.withLock { state in
             guard let last = turns.max() else { return state.forget(place, unlessWrittenSince: poll.writes) }
-            state.service[place.key, default: Service()].pulls += turns.count
+            state.service[place.key, default: Service()].measure(turns.count, at: time.steady())
             let lowered = state.places[place]?.lowered(since: poll.mark)
             state.places[place, default: Place()].raise(to: min(last, lowered ?? last))
         }
     }
 
-    /// Returns the number of pulled deliveries per backlog since the last call.
-    func takePulls() -> [(key: BacklogKey, count: Int)] {
-        state.withLock { state in
+    /// Returns the pulled deliveries per second of each backlog, or `nil` if it is not measured yet.
+    ///
+    /// A backlog from which nothing was pulled is not among them.
+    func takeRates() -> [(key: BacklogKey, rate: Int?)] {
+        let now = time.steady()
+        return state.withLock { state in
             state.service.keys.compactMap { key in
-                guard let count = state.service[key]?.pulls, count > 0 else { return nil }
-                state.service[key]?.pulls = 0
-                return (key, count)
+                state.service[key]?.measurement?.report(at: now)
+                guard let measurement = state.service[key]?.measurement else { return nil }
+                guard !measurement.isIdle else {
+                    state.service[key]?.measurement = nil
+                    return nil
+                }
+                return (key, measurement.rate)
             }
         }
+    }
+
+    /// Ends the measurement of a backlog's rate, which says nothing about the time after an obstacle.
+    func endMeasurement(of key: BacklogKey) {
+        state.withLock { $0.service[key]?.measurement = nil }
     }
 
     /// Returns the most urgent of these priorities in which deliveries are known to wait.
@@ -221,6 +233,13 @@ final class Backlogs: Sendable {
     }
 }
 
+extension Backlogs.Service {
+    fileprivate mutating func measure(_ count: Int, at now: ContinuousClock.Instant) {
+        measurement = measurement ?? RateMeasurement(from: now)
+        measurement?.add(count)
+    }
+}
+
 extension Backlogs.Place {
     fileprivate mutating func add(at turn: Timestamp?) {
         writes += 1
@@ -244,7 +263,10 @@ extension Backlogs.State {
     fileprivate mutating func forget(_ place: BacklogPlace, unlessWrittenSince count: Int) {
         guard places[place]?.writes ?? 0 == count else { return }
         waiting[place.key]?.remove(place.priority)
-        if waiting[place.key]?.isEmpty ?? false { waiting[place.key] = nil }
+        guard waiting[place.key]?.isEmpty ?? false else { return }
+        waiting[place.key] = nil
+        // The next deliveries are another backlog.
+        service[place.key]?.measurement = nil
     }
 }
 

@@ -220,9 +220,12 @@ final class Outlet: Sendable {
     /// The accepted messages since the worker's start.
     var accepted: Int { state.withLock { $0.tally.allAccepted } }
 
-    /// Returns the counts of the last minute or two.
+    /// Returns the counts of the last minute or two, and the end of a requested pause.
     func activity(at now: Timestamp) -> OutletActivity {
-        state.withLock { $0.tally.activity(of: key, at: now) }
+        let left = state.withLock(\.silentUntil).map { $0 - time.steady() }
+        var activity = state.withLock { $0.tally.activity(of: key, at: now) }
+        if let left, left > .zero { activity.pausedUntil = Timestamp(clamping: now.microseconds + left.microseconds) }
+        return activity
     }
 
     /// Returns the streak of failures, or the success that ended it, and forgets an old one.

@@ -131,9 +131,9 @@ package final class Outlets: Sendable {
         }
     }
 
-    /// Returns the number of pulled deliveries per backlog since the last call.
-    func takePulls() -> [(key: BacklogKey, count: Int)] {
-        outlets.values.flatMap { $0.backlogs.takePulls() }
+    /// Returns the pulled deliveries per second of each backlog, or `nil` if it is not measured yet.
+    func takeRates() -> [(key: BacklogKey, rate: Int?)] {
+        outlets.values.flatMap { $0.backlogs.takeRates() }
     }
 
     /// Waits until a backlog changes, for at most `span`, and no longer than until the drain or the end of a pause.

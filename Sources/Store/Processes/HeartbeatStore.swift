@@ -59,6 +59,8 @@ package struct Heartbeat: Sendable, Equatable {
     package var isDraining = false
     /// The deliveries that it pulls per second, by backlog name.
     package var pulls: [String: Int] = [:]
+    /// The names of backlogs that it has pulled from for too short a time to measure a rate.
+    package var measuring: Set<String> = []
     /// Counters since its start; empty for a process without counters.
     package var figures: [String: [Int]] = [:]
     /// The numbers of the holds that a worker observes; `nil` for a process that sends nothing, or that does not report
@@ -80,6 +82,11 @@ package struct LiveProcess: Sendable {
     package let seenAt: Timestamp
     /// When its drain began; `nil` if it does not drain.
     package let drainingSince: Timestamp?
+}
+
+extension [LiveProcess] {
+    /// Whether one of them is a worker, which may drain and still sends.
+    package var hasWorker: Bool { contains { $0.report.identity.role == "worker" } }
 }
 
 /// The table `processes`, with the heartbeat of each process.
@@ -217,6 +224,7 @@ extension Heartbeat {
                 "spans": .array(activity.spans.map(Self.number)),
                 "acceptedAt": Self.text(activity.acceptedAt?.description),
                 "rejectedAt": Self.text(activity.rejectedAt?.description), "word": Self.text(activity.word),
+                "pausedUntil": Self.text(activity.pausedUntil?.description),
             ]
         }
         // Programs that do not combine them must not take them for troubles.
@@ -237,6 +245,8 @@ extension Heartbeat {
     fileprivate var pullsJSON: [UInt8] {
         var object = JSONObject()
         for (name, count) in pulls { object[name] = .number(JSONNumber(Int64(count))) }
+        // An older program ignores a backlog without a number.
+        for name in measuring { object[name] = .null }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 
@@ -281,7 +291,10 @@ extension LiveProcess {
         report.takings = troubles.compactMap(ProviderSuccess.init)
         report.activities = troubles.compactMap(OutletActivity.init)
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
-        for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
+        for pull in pulls.members {
+            report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) }
+            if pull.value == .null { report.measuring.insert(pull.key) }
+        }
         report.hindrance = try rows.optionalText(row, 13)
         for figure in figures.members where !Heartbeat.lists.contains(figure.key) {
             report.figures[figure.key] = figure.value.array?.compactMap { $0.number?.int64.map { Int(clamping: $0) } }
@@ -354,5 +367,6 @@ extension OutletActivity {
         acceptedAt = json["acceptedAt"]?.string.flatMap(Timestamp.init(validating:))
         rejectedAt = json["rejectedAt"]?.string.flatMap(Timestamp.init(validating:))
         word = json["word"]?.string
+        pausedUntil = json["pausedUntil"]?.string.flatMap(Timestamp.init(validating:))
     }
 }

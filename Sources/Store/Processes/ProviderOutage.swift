@@ -56,6 +56,8 @@ package struct OutletActivity: Sendable, Equatable {
     package var rejectedAt: Timestamp?
     /// The reason of the latest rejection.
     package var word: String?
+    /// The end of the pause that the provider has requested for all messages of the app; `nil` without one.
+    package var pausedUntil: Timestamp?
 
     package init(app: String, provider: String) {
         self.app = app

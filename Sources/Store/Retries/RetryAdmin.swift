@@ -18,13 +18,13 @@ package struct RetryAdmin: Sendable {
     }
 
     /// Returns the deliveries that wait as long as their provider has requested, by app and provider.
-    package func limited() async throws(PostgresError) -> [WaitingRetries] {
-        try await store.limited()
+    package func limited(atMost limit: Int = RetryStore.most) async throws(PostgresError) -> [WaitingRetries] {
+        try await store.limited(atMost: limit)
     }
 
     /// Returns the deliveries that wait because of any other response, by app and provider.
-    package func others() async throws(PostgresError) -> [WaitingRetries] {
-        try await store.others()
+    package func others(atMost limit: Int = RetryStore.most) async throws(PostgresError) -> [WaitingRetries] {
+        try await store.others(atMost: limit)
     }
 
     /// Brings all retries of an outlet forward at a bounded rate, and returns their number.

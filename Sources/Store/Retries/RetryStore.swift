@@ -132,13 +132,20 @@ package struct RetryStore: Sendable {
     /// A retry that is deferred and was brought forward is due within this time, and does not wait any longer.
     private static let later = "interval '60 s'"
 
-    /// The condition that a row of the ledger waits for another attempt.
-    private static func waits(_ row: String, for reasons: [String]) -> String {
+    /// The condition that a row of the ledger waits for another attempt after an outage.
+    private static func waits(_ row: String) -> String {
         """
         (\(row).state = 'r' OR \(row).state = 'w' AND \(row).due_at > now() + \(later))
-              AND \(row).reason IN (\(RetryReason.list(reasons)))
+              AND \(row).reason IN (\(RetryReason.list(RetryReason.ofOutage)))
         """
     }
+
+    /// The condition that a row of the ledger waits as long as its provider has requested.
+    ///
+    /// Nothing brings it forward, so that it counts until it is due.
+    private static let waitsForLimit = """
+        w.state IN ('r', 'w') AND w.reason IN (\(RetryReason.list(RetryReason.ofLimit)))
+        """
 
     /// The condition that a row of the ledger is in a retry tier for another reason than those two kinds.
     private static let waitsForOther = """
@@ -159,8 +166,8 @@ package struct RetryStore: Sendable {
 
     private static let provider = "CASE w.target WHEN \(TargetNumber.mailbox) THEN 'email' ELSE s.provider END"
 
-    private static let count = counting(waits("w", for: RetryReason.ofOutage))
-    private static let countLimited = counting(waits("w", for: RetryReason.ofLimit))
+    private static let count = counting(waits("w"))
+    private static let countLimited = counting(waitsForLimit)
     private static let countOthers = counting(waitsForOther)
 
     private static func counting(_ condition: String) -> Statement {
@@ -196,14 +203,14 @@ package struct RetryStore: Sendable {
         ), chosen AS MATERIALIZED (
             SELECT w.person, w.id, w.target, dense_rank() OVER (ORDER BY w.person) AS place
             FROM walked w
-            \(outlet(of: "AND app || '' = $4", where: waits("w", for: RetryReason.ofOutage)))
+            \(outlet(of: "AND app || '' = $4", where: waits("w")))
               AND \(provider) = $5
         ), locked AS MATERIALIZED (
             SELECT l.person, l.id, l.target, c.place FROM chosen c
             CROSS JOIN LATERAL (
                 SELECT person, id, target FROM ledger t
                 WHERE t.person = ANY (ARRAY[c.person]) AND t.id = c.id AND t.target = c.target
-                  AND \(waits("t", for: RetryReason.ofOutage))
+                  AND \(waits("t"))
                 FOR UPDATE SKIP LOCKED
             ) AS l
         ), moved AS (

@@ -59,6 +59,9 @@ package struct StoreStatus: Sendable {
         package let upTo: Timestamp
     }
 
+    /// Whether a worker runs.
+    package var hasWorker: Bool { processes.hasWorker }
+
     /// The limit of each count.
     package static let most = WaitingBacklog.most
 
@@ -84,6 +87,8 @@ package struct StoreStatus: Sendable {
     package let processes: [LiveProcess]
     /// The deliveries in retry tiers by outlet, if a provider fails or has recovered lately; otherwise empty.
     package let retries: [WaitingRetries]
+    /// The deliveries that wait as long as their provider has requested, by outlet, under the same condition.
+    package let limited: [WaitingRetries]
     /// The processes whose heartbeats have stopped without an orderly end.
     package let silentProcesses: [LiveProcess]
     /// The cause that their silence has in common, so that no single process is to blame; `nil` without one.
@@ -129,6 +134,7 @@ package struct StoreStatus: Sendable {
             !seen.report.troubles.isEmpty || seen.report.takings.contains { $0.recoveredAt != nil }
         }
         retries = hasOutages ? try await RetryStore(pool: pool).waiting(atMost: RetryStore.mostInOverview) : []
+        limited = hasOutages ? try await RetryStore(pool: pool).limited(atMost: RetryStore.mostInOverview) : []
         pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
             PausedReplay(
                 id: try rows.integer(row, 0),

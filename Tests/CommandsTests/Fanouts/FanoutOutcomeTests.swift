@@ -84,6 +84,10 @@ struct FanoutOutcomeTests {
             let json = await prompt.run(["fanouts", "stop", "\(number)", "--json"] + why).output
             #expect(json.contains(#""results":{"users":4,"usersSent":1,"sent":1,"waiting":3,"#), "\(json)")
             #expect(json.contains(#""beingSent":2,"failed":0"#), "\(json)")
+            let alone = await prompt.run("fanouts", "show", "\(number)").output
+            let taken = "3 still waiting (2 taken by a worker that no longer runs, 1 provider-rests)"
+            #expect(Self.flat(alone).contains(taken), "\(alone)")
+            try await servers.addWorker()
             let shown = await prompt.run("fanouts", "show", "\(number)").output
             #expect(Self.flat(shown).contains("3 still waiting (2 being sent, 1 provider-rests)"), "\(shown)")
         }

@@ -19,6 +19,7 @@ struct FanoutsCommandTests {
     func list() async throws {
         try await Self.with { prompt, servers in
             #expect(await prompt.run("fanouts").code == .answerIsNo)
+            try await servers.addWorker()
             try await servers.addFollowers(1_000)
             let number = try await servers.addFanout("e1", users: 600, plannedTo: "u00600")
             _ = try await servers.addFanout("e2", state: .finished, users: 20)
@@ -43,6 +44,24 @@ struct FanoutsCommandTests {
             let none = await prompt.run("fanouts", "--app", "nosuch", "--json")
             #expect(none.code == .answerIsNo)
             #expect(none.output == #"{"count":0,"fanouts":[]}"#)
+        }
+    }
+
+    @Test("without a worker, a running fan-out has no rate and no time left, and states why")
+    func alone() async throws {
+        try await Self.with { prompt, servers in
+            try await servers.addFollowers(1_000)
+            let number = try await servers.addFanout("e1", users: 600, plannedTo: "u00600")
+            let shown = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(shown.contains("none: no worker runs") && !shown.contains("per second"), "\(shown)")
+            let json = await prompt.run("fanouts", "--json").output
+            let rate = #""usersPerSecond":null,"secondsLeft":null,"#
+            #expect(json.contains(rate) && json.contains(#""hasWorker":false"#), "\(json)")
+            let status = await prompt.run("status").output
+            #expect(status.contains("600 of about 1,000, no worker runs"), "\(status)")
+            try await servers.addWorker()
+            let working = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(working.contains("users per second") && !working.contains("no worker runs"), "\(working)")
         }
     }
 
@@ -508,6 +527,7 @@ struct FanoutsCommandTests {
             _ = try await servers.owner.run(
                 "UPDATE ledger SET state = 's', reason = NULL, outlet = NULL, queued_at = NULL WHERE state = 'd'"
             )
+            try await servers.addWorker()
             let sending = await prompt.run("fanouts", "show", "\(number)").output
             #expect(sending.contains("2 still waiting (1 being sent, 1 held)"), "\(sending)")
             let nobody = await prompt.run("fanouts", "list-users", "--event", "e9")

@@ -110,6 +110,55 @@ struct RetriesCommandTests {
         }
     }
 
+    @Test("a wait for a rate limit of less than a minute is listed with its end")
+    func shortLimit() async throws {
+        try await Self.with { prompt, servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 50, reason: "QUOTA_EXCEEDED", state: "deferred")
+            let list = await prompt.run("retries")
+            #expect(list.code == .done)
+            for words in ["a rate limit", " s"] { #expect(list.output.contains(words), "\(list.output)") }
+        }
+    }
+
+    @Test("the board counts the deliveries that wait for another attempt, behind a breaker or a hold, and in a backlog")
+    func boardWaiting() async throws {
+        try await Self.with { prompt, servers in
+            try await servers.addRetry("a", through: "apns", dueIn: 610)
+            try await servers.addRetry("b", through: "apns", dueIn: 50, reason: "device-rate", state: "deferred")
+            _ = try await servers.owner.run(
+                """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+                SELECT 'drop', 'u', 'n' || n, 'push', 'a', 'deferred', 'held',
+                       CASE WHEN n <= 3 THEN 'drop/fcm' WHEN n <= 5 THEN 'drop/expo' WHEN n = 6 THEN 'drop/apns'
+                            ELSE 'drop/apns//system' END, now()
+                FROM generate_series(1, 8) AS n
+                """
+            )
+            _ = try await servers.owner.run(
+                """
+                INSERT INTO breakers (app, provider, reason, probe_at)
+                VALUES ('drop', 'expo', 'UNAUTHORIZED', now() + interval '5 min')
+                """
+            )
+            let why = ["--because", "x", "--by", "ada"]
+            _ = await prompt.run(["hold", "add", "--app", "drop", "--provider", "fcm"] + why)
+            _ = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + why)
+            let json = await prompt.run("providers", "--json").output
+            for words in [
+                #""behindHolds":3,"inBacklog":0,"waiting":3,"waitingIsCapped":false"#,
+                #""behindHolds":0,"inBacklog":0,"waiting":2,"waitingIsCapped":false"#,
+                #""otherRetriesWaiting":1,"behindHolds":2,"inBacklog":1,"waiting":5,"waitingIsCapped":false"#,
+            ] { #expect(json.contains(words), "\(words) in \(json)") }
+            let text = await prompt.run("providers").output
+            for words in [
+                "3 behind a hold\n", "2 behind the breaker\n",
+                "5: 1 for another attempt, 1 for a rate limit or after another response, 2 behind a hold, 1 in the backlog\n",
+            ] { #expect(text.contains(words), "\(words) in \(text)") }
+            let narrow = await prompt.run(["providers"], columns: 80).output
+            #expect(narrow.contains("waiting: 3 behind a hold"), "\(narrow)")
+        }
+    }
+
     @Test("waits after a response to the message itself are listed apart, and stay")
     func others() async throws {
         try await Self.with { prompt, servers in
@@ -262,7 +311,7 @@ struct RetriesCommandTests {
             for words in ["accepts", "1,200", "8 ms", "UNREGISTERED", "nothing sent", "none in "] {
                 #expect(text.output.contains(words), "\(text.output)")
             }
-            #expect(text.output.contains("retries\n"), "in a pipe the table has all columns")
+            #expect(text.output.contains("waiting\n"), "in a pipe the table has all columns")
             let narrow = await prompt.run(["providers"], columns: 80)
             #expect(narrow.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(narrow.output)")
             for words in ["p95\n", "accepts", "1,200", "8 ms", "; last rejected: ", "UNREGISTERED", "none in "] {

@@ -1,4 +1,5 @@
 import AMQP
+import BellhopRules
 import CommandLineSupport
 import Foundation
 import IntegrationSupport
@@ -244,6 +245,77 @@ struct StatusProcessTests: ProcessReporting {
                 #expect(text.contains("processes"))
                 let watch = await prompt.run("status", "--watch")
                 #expect(watch.code == .usage)
+            }
+        }
+    }
+
+    @Test("a backlog without a measured rate has no time left, and a stopped one has the rate 0")
+    func unmeasured() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                var report = Self.report("w1", "same")
+                report.pulls = ["drop/fcm": 133]
+                try await Self.announce(report, servers)
+                var other = Self.report("w2", "same")
+                other.measuring = ["drop/fcm"]
+                try await Self.announce(other, servers)
+                _ = try await servers.owner.run(
+                    """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+                    SELECT 'drop', 'u', o, 'push', 'a', 'deferred', o, now()
+                    FROM unnest(ARRAY['drop/apns', 'drop/expo', 'drop/fcm']) AS o
+                    """
+                )
+                _ = try await servers.owner.run(
+                    """
+                    INSERT INTO breakers (app, provider, reason, probe_at)
+                    VALUES ('drop', 'expo', 'UNAUTHORIZED', now() + interval '5 min')
+                    """
+                )
+                let json = await prompt.run("status", "--json").output
+                let rates = json.components(separatedBy: #""perSecond":"#).dropFirst().map { $0.prefix { $0 != "}" } }
+                let unknown = #"null,"secondsLeft":null"#
+                #expect(rates == [unknown[...], #"0,"secondsLeft":null"#, unknown[...]], "\(json)")
+            }
+        }
+    }
+
+    @Test("a failing provider that has requested a pause is reported with its end and the deliveries that wait for it")
+    func requestedPause() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                try await servers.addRetry("a", through: "fcm", dueIn: 50, reason: "QUOTA_EXCEEDED", state: "deferred")
+                _ = try await servers.owner.run(
+                    """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+                    VALUES ('drop', 'u', 'n', 'push', 'a', 'deferred', 'drop/fcm', now())
+                    """
+                )
+                var report = Self.report("w1", "same")
+                report.troubles = [
+                    ProviderOutage(
+                        app: "drop",
+                        provider: "fcm",
+                        word: "QUOTA_EXCEEDED",
+                        since: DeadLetterSamples.ago(40),
+                        latest: DeadLetterSamples.ago(2),
+                        answers: 2
+                    )
+                ]
+                try await Self.announce(report, servers)
+                let limited = try await Self.problems(prompt).joined(separator: "\n")
+                let waits = "1 delivery waits as long as it has requested, the last until "
+                #expect(limited.contains(waits), "\(limited)")
+                var activity = OutletActivity(app: "drop", provider: "fcm")
+                activity.pausedUntil = Timestamp(validating: "2099-01-01T12:19:45Z")
+                report.activities = [activity]
+                try await Self.announce(report, servers)
+                let paused = try await Self.problems(prompt).joined(separator: "\n")
+                let words = "it has requested a pause until 12:19:45 UTC, and 2 deliveries wait for its end"
+                #expect(paused.contains(words), "\(paused)")
+                #expect(!paused.contains("is tried again"), "\(paused)")
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#""pausedUntil":"2099-01-01T12:19:45"#), "\(json)")
             }
         }
     }

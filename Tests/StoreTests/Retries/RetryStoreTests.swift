@@ -101,6 +101,19 @@ struct RetryStoreTests {
         }
     }
 
+    @Test("a deferred wait for a rate limit counts until it is due")
+    func shortWaits() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await servers.addRetry("a", through: "fcm", dueIn: 50, reason: "QUOTA_EXCEEDED", state: "deferred")
+            try await servers.addRetry("b", through: "fcm", dueIn: 50, state: "deferred")
+            let store = RetryStore(pool: servers.pool)
+            let limited = try await store.limited()
+            #expect(limited.map(\.count) == [1])
+            let waiting = try await store.waiting()
+            #expect(waiting.isEmpty, "it was brought forward")
+        }
+    }
+
     @Test("a walk in small steps passes the deliveries of other outlets and those with the same due time")
     func walk() async throws {
         try await ServerFixture.withSchema { servers in

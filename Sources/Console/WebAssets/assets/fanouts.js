@@ -25,7 +25,9 @@ function fanoutControls(one, small = true) {
     body: () => ({ items: [String(one.fanout)] }),
     note: verb === "cancel" ? "Recorded notifications stay, and pages in progress are still recorded. No further users are reached. This cannot be undone."
       : one.holds?.length > 0 ? `The fan-out continues, and its notifications are recorded. ${keptBack(one.holds)}` : null,
-    says: (done) => `${verb === "cancel" ? "Cancelled" : "Resumed"} fan-out ${one.fanout}.${done.holds?.length > 0 ? ` ${keptBack(done.holds)}` : ""}`,
+    says: (done) => (done.fanouts > 0
+      ? `${verb === "cancel" ? "Cancelled" : "Resumed"} fan-out ${one.fanout}.${done.holds?.length > 0 ? ` ${keptBack(done.holds)}` : ""}`
+      : `Nothing was changed: fan-out ${one.fanout} has ended or changed its state meanwhile.`),
   }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
   const reason = reasonButton(one.unexplainedBy, "fanout-note", one.fanout, small ? "small" : "");
   if (one.state === "running") return [stop, pause, ...holdReleases(one, small), reason, act("cancel", true)];
@@ -81,17 +83,17 @@ function fanoutCard(one) {
       el("h2", {}, link(`#/fanouts/${one.fanout}`, `${one.app} · ${one.type}`, { "data-row": "" }), fanoutTags(one), el("span", { class: "muted" }, one.everyone ? "to everyone" : `to ${one.topic}`), el("code", {}, one.event)),
       progressBar(fanoutShare(one), fanoutWords(one), one.stalled || one.trouble ? "bad" : one.state === "paused" ? "warn" : ""),
       el("p", { class: "muted small" }, fanoutWords(one), one.usersPerSecond ? ` · ${short(one.usersPerSecond)}/s` : "",
-        one.secondsLeft ? ` · about ${span(one.secondsLeft)} left` : "", " · begun ", ago(one.startedAt), one.trouble ? ` · ${one.trouble}` : "")),
+        one.secondsLeft ? ` · about ${span(one.secondsLeft)} left` : "", one.state === "running" && !one.hasWorker ? " · no worker runs" : "", " · begun ", ago(one.startedAt), one.trouble ? ` · ${one.trouble}` : "")),
     el("div", { class: "acts" }, fanoutControls(one)));
 }
 
 /** Returns the counted outcomes of the deliveries. */
-function resultWords({ sent, usersSent, waiting, discarded, notSent, isComplete, waitingReasons, notSentReasons, mayHaveArrived, beingSent }) {
+function resultWords({ hasWorker, results: { sent, usersSent, waiting, discarded, notSent, isComplete, waitingReasons, notSentReasons, mayHaveArrived, beingSent } }) {
   const parts = [[waiting, "still waiting", waitingReasons], [discarded, "discarded", {}], [notSent, "not sent", notSentReasons]];
   const others = parts.filter(([count]) => count > 0).map(([count, words, reasons]) => {
     const why = Object.entries(reasons).slice(0, 5).map(([reason, its]) => `${grouped(its)} ${reason}`);
     // A delivery that is being sent is not among the reasons.
-    if (words === "still waiting" && beingSent > 0) why.push(`${grouped(beingSent)} being sent`);
+    if (words === "still waiting" && beingSent > 0) why.push(`${grouped(beingSent)} ${hasWorker ? "being sent" : "taken by a worker that no longer runs"}`);
     return `${grouped(count)} ${words}${why.length > 0 ? ` (${why.join(", ")}${Object.keys(reasons).length > 5 ? ", …" : ""})` : ""}`;
   });
   const unanswered = mayHaveArrived > 0 ? `; ${grouped(mayHaveArrived)} of the unsent may have arrived: a send without an answer preceded` : "";
@@ -119,7 +121,7 @@ function fanoutDetail(one) {
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["Everyone", one.everyoneWords && `${capital(one.everyoneWords)}.`],
         ["New notifications", `${grouped(one.recorded)}${one.state === "finished" ? "" : ", on complete pages"}${inAppWords(one)}`],
-        ["Deliveries", `${resultWords(one.results)}${one.finishedAt && one.openPages.length === 0 ? "" : ", pages in progress included"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Deliveries", `${resultWords(one)}${one.finishedAt && one.openPages.length === 0 ? "" : ", pages in progress included"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages in progress", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),

@@ -49,10 +49,22 @@ function behindBreaker(one) {
 }
 
 function waitingRetries(one) {
-  if (one.retriesWaiting === 0) return one.breaker ? null : "–";
+  if (one.retriesWaiting === 0) return null;
   const count = grouped(one.retriesWaiting);
-  return [...(one.retriesWaitingIsCapped ? [`${count} or more`] : [`${count}, the last `, ago(one.lastRetryAt)]), " ",
-    client.isOperator ? button("Bring forward", () => bringForward(one), { kind: "small", key: `forward-${one.app}-${one.provider}` }) : null];
+  return el("div", {}, one.retriesWaitingIsCapped ? `${count} or more` : [`${count}, the last `, ago(one.lastRetryAt)], " ",
+    client.isOperator ? button("Bring forward", () => bringForward(one), { kind: "small", key: `forward-${one.app}-${one.provider}` }) : null);
+}
+
+/** Returns all deliveries that wait, by what they wait for; their number if that is more than one thing. */
+function waitingShown(one) {
+  const parts = [
+    waitingRetries(one), one.otherRetriesWaiting > 0 ? el("div", {}, `${grouped(one.otherRetriesWaiting)} for a rate limit or after another response`) : null, behindBreaker(one),
+    one.behindHolds > 0 ? el("div", {}, `${grouped(one.behindHolds)} behind ${one.holds.length === 1 ? `hold ${one.holds[0]}` : "holds"}`) : null,
+    one.inBacklog > 0 ? el("div", {}, `${grouped(one.inBacklog)} in the backlog`) : null,
+  ].filter(Boolean);
+  if (parts.length === 0) return "–";
+  const all = parts.length > 1 || one.waitingIsCapped ? el("b", {}, `${grouped(one.waiting)}${one.waitingIsCapped ? " or more" : ""}`) : null;
+  return [all, ...parts];
 }
 
 const providersView = {
@@ -68,7 +80,7 @@ const providersView = {
       el("p", { class: "lead" }, "Rates and times are those of the last minute or two, of all workers together; p50 and p95 count until the last answer to the pushes that are sent together, which is longer than one request. Workers report every ten seconds what they have sent since their start: “none in 12 min” is the period of the latest worker’s reports."),
       table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting"], providers.map((one) => [
         one.app, one.provider, outletState(one), grouped(one.acceptedPerMinute), grouped(one.rejectedPerMinute), time(one.medianMilliseconds), time(one.p95Milliseconds),
-        one.lastAcceptedAt ? ago(one.lastAcceptedAt) : none(one), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : none(one), [waitingRetries(one), behindBreaker(one)]]), { label: "providers", kind: "cards dense" }),
+        one.lastAcceptedAt ? ago(one.lastAcceptedAt) : none(one), one.lastRejectedAt ? [ago(one.lastRejectedAt), one.lastRejection ? el("div", { class: "small" }, breakable(one.lastRejection)) : ""] : none(one), waitingShown(one)]), { label: "providers", kind: "cards dense" }),
     ];
   },
 };
