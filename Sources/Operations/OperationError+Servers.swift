@@ -18,7 +18,7 @@ extension OperationError {
         case let error as StoreError:
             let back = "bring the database back (docs/runbooks/database.md), and look again"
             let advice = error.exitCode == .unavailable ? back : error.advice ?? back
-            self.init(Kind(error.exitCode), attempted: name, "\(error)", advice: advice)
+            self.init(Kind(error.exitCode), attempted: name, error.textWithOutcome, advice: advice)
         default:
             self.init(.failed, attempted: name, "\(error)", advice: "report it with the log")
         }

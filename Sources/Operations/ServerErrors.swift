@@ -26,6 +26,14 @@ extension StoreError {
         }
     }
 
+    /// The text for people; if no connection could be made, with the statement that nothing was executed, which the texts
+    /// of lost connections contain.
+    package var textWithOutcome: String {
+        let text = "\(self)"
+        guard code == .cannotConnect, isTransient else { return text }
+        return text + (text.last.map { ".!?".contains($0) } == true ? " " : ". ") + "It did not happen."
+    }
+
     /// The text for people, with the advice if there is one.
     package var textWithAdvice: String {
         let text = "\(self)"

@@ -43,13 +43,18 @@ struct OperationRoutes: Sendable {
         case .question(let question): try .json(question.json)
         case .nothing(let lines, _) where input.isPreview:
             try .json(.members([("nothing", .array(lines.map(JSONValue.string)))]))
-        case .nothing(_, let json): try Self.done(json, .answerIsNo)
+        case .nothing(let lines, let json):
+            try Self.done(json, .answerIsNo, [("nothing", .array(lines.map(JSONValue.string)))])
         case .done(let json, let code): try Self.done(json, code)
         }
     }
 
-    private static func done(_ json: JSONValue, _ code: ExitCode) throws(ConsoleError) -> HTTPResponse {
-        try .json(.members([("code", .int(Int(code.rawValue))), ("done", json)]))
+    private static func done(
+        _ json: JSONValue,
+        _ code: ExitCode,
+        _ more: [(String, JSONValue)] = []
+    ) throws(ConsoleError) -> HTTPResponse {
+        try .json(.members([("code", .int(Int(code.rawValue))), ("done", json)] + more))
     }
 
     /// Returns the value, or throws the error in the form that a page receives.

@@ -34,7 +34,8 @@ extension CommandFailure {
         guard error is StoreError || error is AMQPError, Failure(error).exitCode == .unavailable else { return nil }
         // The broker was reached if it rejected the log-in.
         if let refusal = error as? AMQPError, refusal.code == .accessRefused { return nil }
-        self.init(.unavailable, attempted: attempted, cameBack: "\(error)", whatToDo: whatToDo)
+        let text = (error as? StoreError)?.textWithOutcome ?? "\(error)"
+        self.init(.unavailable, attempted: attempted, cameBack: text, whatToDo: whatToDo)
     }
 }
 

@@ -86,6 +86,34 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("an edit of many links its replay, and an act without anything left to do states why")
+        func linkedResult() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 4")
+                try await stage.pressInGroup("missing-audience", "Edit")
+                try await stage.write("/app=drop\n/to={\"topic\":\"venue:42\"}", into: "set")
+                try await stage.until("$('dialog [name=typed]')?.closest('[hidden]') === null")
+                try await stage.write("they forgot the user", into: "because")
+                try await stage.write("14", into: "typed")
+                try await stage.submit()
+                try await stage.until("$('#toasts a')?.getAttribute('href') === '#/replays/1'")
+                try await stage.until("$('#toasts').textContent.includes('on the way, replay 1.')")
+                let number = try await stage.console.servers.addFanout("e1", state: .paused, plannedTo: "u1")
+                try await stage.open("fanouts/\(number)")
+                try await stage.press("Resume")
+                try await stage.until("$('.deed') !== null")
+                _ = try await stage.console.servers.owner.run(
+                    "UPDATE fanouts SET state = 'finished', finished_at = now()"
+                )
+                try await stage.write("go on", into: "because")
+                try await stage.submit()
+                try await stage.until(
+                    "$('#toasts').textContent.includes('Fan-out \(number) is finished: all its records are in the app.')"
+                )
+            }
+        }
+
         @Test("a group is discarded after its count and a reason are entered, and Undo in the audit restores it")
         func discard() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
@@ -412,6 +440,25 @@ extension ConsoleBrowserTests {
                 try await stage.until(
                     "$('[name=token]') !== null && !document.body.textContent.includes('missing-audience')"
                 )
+            }
+        }
+
+        @Test("a page keeps its data if the database refuses an act, and the error states that it did not happen")
+        func awayDuringAct() async throws {
+            let (proxy, url) = try TCPProxy.beforeDatabase()
+            defer { proxy.stop() }
+            try await ConsoleStage.with(environment: ["BELLHOP_DATABASE_URL": url]) { stage in
+                _ = try await stage.console.servers.addFanout("campaign-7", plannedTo: "u00010", planned: [true])
+                try await stage.signIn(at: "#/fanouts")
+                try await stage.until("$$('.group').length === 1")
+                proxy.refuse(true)
+                proxy.cutAll()
+                try await stage.press("Pause")
+                try await stage.until("$('#toasts .bad')?.textContent.includes('It did not happen')")
+                try await stage.until("$('.away') && !$('.away').hidden")
+                let rows = try await stage.ask("$$('.group').length")
+                #expect(rows == 1, "the data stays")
+                try await stage.until("$('.body').classList.contains('stale')")
             }
         }
 

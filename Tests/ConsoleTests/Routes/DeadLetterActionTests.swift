@@ -217,6 +217,7 @@ struct DeadLetterActionTests {
             let person = try await console.signIn()
             let groups = try await console.call("GET", "/api/groups", as: person)
             #expect(groups.status == 503 && groups.code == "unavailable")
+            #expect(groups.message.contains("It did not happen; bring the database back"), "\(groups.message)")
             let status = try await console.call("GET", "/api/status", as: person)
             #expect(status.status == 200 && status["database"]?["reached"] == false)
             await console.board.look()

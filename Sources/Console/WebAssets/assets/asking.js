@@ -9,7 +9,7 @@ function toast(words, { isBad = false, offer = null } = {}) {
   const shown = el("div", { class: `toast ${isBad ? "bad" : ""}` }, words,
     offer ? el("button", { type: "button", class: "button small", onclick: () => (shown.remove(), offer[1]()) }, offer[0]) : null);
   place.append(shown);
-  setTimeout(() => shown.remove(), isBad || offer ? 12_000 : 6_000);
+  setTimeout(() => shown.remove(), isBad || offer || shown.querySelector("a") ? 12_000 : 6_000);
 }
 
 /**
@@ -185,7 +185,9 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
           complain("The selection has changed meanwhile. Check the new count.");
           return;
         }
-        if (says) toast(says(answer.done));
+        // The subject has changed since the preview, so that nothing was left to do.
+        if (answer.nothing?.length > 0) toast(answer.nothing.join(" "));
+        else if (says) toast(says(answer.done));
         close(answer.done ?? {});
       } catch (refused) {
         complain(refused.message);
@@ -303,7 +305,7 @@ const letterActs = {
       ],
       body: ({ set = "", ...extra }) => ({ ...about, options: { ...about.options, ...extra, set: set.split("\n").filter(Boolean) } }),
       isReady: (extra) => extra.set !== "" || extra["routing-key"] !== "",
-      says: (done) => `${of(done.items, "copy", "copies")} on the way, replay ${done.replay ?? "–"}.`,
+      says: (done) => [`${of(done.items, "copy", "copies")} on the way`, done.replay ? [", ", link(`#/replays/${done.replay}`, `replay ${done.replay}`)] : "", "."],
     });
   },
   async forecast(about) {

@@ -128,7 +128,7 @@ async function open() {
   clockTimer = setInterval(() => {
     const seconds = (Date.now() - loadedAt) / 1_000;
     const usual = view.every ?? view.pace?.(last ?? {}) ?? 0;
-    const isOld = before !== null && usual > 0 && seconds > 2 * usual + 3 && !document.hidden;
+    const isOld = last !== null && usual > 0 && seconds > 2 * usual + 3 && !document.hidden;
     age.hidden = !isOld;
     if (isOld) age.textContent = `${span(seconds)} old`;
   }, 1_000);
@@ -161,7 +161,7 @@ async function open() {
       fault.hidden = false;
       if (view.isBroken) showIcon(true);
       fill(fault, icon("bad"), faultShown(refused));
-      if (before === null) fill(body, nothing("bad", "Not available", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
+      if (last === null) fill(body, nothing("bad", "Not available", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
       else body.classList.add("stale");
       pause = Math.max(pause, 3);
     } finally {
