@@ -36,12 +36,11 @@ extension DeadLetterAnswer {
         let died = "died \(item.failures.of("time")), replayed \(item.replays.of("time"))"
         let named = [item.cause.eventID, item.cause.eventType].compactMap { $0 }.joined(separator: ", ")
         let event = (named.isEmpty ? "it names none" : named) + (item.cause.app.map { " of \($0)" } ?? ", and no app")
-        let error = item.cause.error + (item.cause.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? "")
         var facts = [("state", "\(state); \(died)")]
         if item.isUnfailedCopy {
             facts.append(("reason", "none, this is \(item.cause.error), which had the reason \(item.cause.reason)"))
         } else {
-            facts += [("reason", "\(item.cause.reason) (\(place))"), ("error", error)]
+            facts += [("reason", "\(item.cause.reason) (\(place))"), ("error", item.cause.errorWithPlace)]
         }
         facts += [("group", item.fingerprint), ("event", event), ("user", item.cause.user ?? "-")]
         facts += [("failed", failures)]

@@ -103,11 +103,14 @@ package struct ReplayOperations: Sendable {
         let settled = "\(other.settled.grouped) of \(other.replay.items.grouped) are settled"
         let start = other.replay.scheduledStart(at: input.now)
         let state = start.map { "scheduled for \(HumanText.instant($0))" } ?? other.replay.state.rawValue
+        let isPaused = other.replay.state == .paused
         return input.error(
             .tryAgain,
             "replay \(id) of \(other.replay.operator), begun \(HumanText.ago(other.replay.startedAt, input.now)), "
                 + "\(state), holds some of them (\(settled))",
-            advice: "wait for it, or bellhop dead-letters cancel \(id)"
+            advice: isPaused
+                ? "bellhop dead-letters resume \(id) continues it, cancel \(id) ends it"
+                : "wait for it, or bellhop dead-letters cancel \(id)"
         )
     }
 

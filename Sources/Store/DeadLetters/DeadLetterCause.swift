@@ -47,6 +47,13 @@ package struct DeadLetterCause: Sendable, Equatable {
         self.error = error
     }
 
+    /// The error and its place, which many errors name themselves.
+    package var errorWithPlace: String {
+        guard let pointer, !pointer.isEmpty else { return error }
+        let words = error.split { " ,;:".contains($0) }
+        return words.contains { $0 == pointer } ? error : "\(error) at \(pointer)"
+    }
+
     /// The reason, place and error.
     package var words: String {
         let place = pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? ""

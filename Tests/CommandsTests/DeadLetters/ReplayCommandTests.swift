@@ -210,6 +210,10 @@ struct ReplayCommandTests {
                 let answer = await prompt.run("dead-letters", verb, "1", "--yes", "--because", "x")
                 #expect(answer.code == .done, "\(verb): \(answer.complaints)")
                 #expect(answer.output.contains(": \(state)"), "\(answer.output)")
+                guard verb == "pause" else { continue }
+                let third = await prompt.run(["dead-letters", "replay", "--reason", "malformed-json"] + words)
+                let advice = "bellhop dead-letters resume 1 continues it, cancel 1 ends it"
+                #expect(third.complaints.contains(advice), "\(third.complaints)")
             }
             let shown = await prompt.run("dead-letters", "replays", "1").output
             let left = ": cancelled, 0 replayed, 20 left unsent and open again"
