@@ -65,7 +65,8 @@ package struct HeldDeliveries: Sendable {
 
     /// The line for the status, which lists all holds.
     package var problem: String {
-        let wait = isEmpty ? "nothing waits behind it" : "\(countAndWhere) wait and are not sent"
+        let verb = waiting == 1 ? "waits and is" : "wait and are"
+        let wait = isEmpty ? "nothing waits behind it" : "\(countAndWhere) \(verb) not sent"
         return "\(hold.scope.words) has been held for \(since) (\(hold.operator): \(hold.because)); \(wait): "
             + "bellhop hold shows what can be done"
     }

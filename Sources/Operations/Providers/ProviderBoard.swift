@@ -77,7 +77,8 @@ package struct ProviderBoard: Sendable {
     /// Reads the reports of all workers, the breakers, the holds and the retries.
     package init(_ context: OperationsContext) async throws {
         time = SystemTime().timestamp
-        let processes = try await HeartbeatStore(pool: context.pool).all()
+        let heartbeats = HeartbeatStore(pool: context.pool)
+        let (processes, silent) = (try await heartbeats.all(), try await heartbeats.silent())
         let breakers = try await OpenBreaker.all(on: context.pool)
         let backlogs = try await WaitingBacklog.all(on: context.pool)
         let retries = RetryAdmin(pool: context.pool)
@@ -89,7 +90,7 @@ package struct ProviderBoard: Sendable {
             others: try await retries.limited(atMost: RetryStore.mostInOverview)
                 + retries.others(atMost: RetryStore.mostInOverview)
         )
-        rows = Self.rows(processes, work, at: time)
+        rows = Self.rows(processes, afterSilenceOf: silent, work, at: time)
     }
 
     private struct Outlet: Hashable, Comparable {
@@ -111,7 +112,15 @@ package struct ProviderBoard: Sendable {
         var others: [WaitingRetries] = []
     }
 
-    static func rows(_ processes: [LiveProcess], _ work: Work = Work(), at now: Timestamp) -> [Row] {
+    /// Returns the outlets as the running workers report them.
+    ///
+    /// A worker that has fallen silent no longer counts, but its latest answers remain the latest.
+    static func rows(
+        _ processes: [LiveProcess],
+        afterSilenceOf silent: [LiveProcess] = [],
+        _ work: Work = Work(),
+        at now: Timestamp
+    ) -> [Row] {
         var rows: [Outlet: Row] = [:]
         func change(_ app: String, _ provider: String, _ edit: (inout Row) -> Void) {
             edit(&rows[Outlet(app: app, provider: provider), default: Row(app: app, provider: provider)])
@@ -120,6 +129,9 @@ package struct ProviderBoard: Sendable {
             for activity in seen.report.activities {
                 change(activity.app, activity.provider) { $0.add(activity, of: seen) }
             }
+        }
+        for activity in silent.flatMap(\.report.activities) {
+            rows[Outlet(app: activity.app, provider: activity.provider)]?.addLatest(of: activity)
         }
         // An outage that is too short to be reported is not a rejection of single deliveries.
         let troubled = Set(processes.flatMap(\.report.troubles).map { Outlet(app: $0.app, provider: $0.provider) })
@@ -174,9 +186,14 @@ extension ProviderBoard.Row {
         } else if spans.isEmpty {
             spans = activity.spans
         }
+        addLatest(of: activity)
+        if acceptedAt != nil || rejectedAt != nil { state = .accepts }
+    }
+
+    /// Notes the latest answers of one worker.
+    fileprivate mutating func addLatest(of activity: OutletActivity) {
         if let at = activity.acceptedAt, at > acceptedAt ?? at.before { acceptedAt = at }
         if let at = activity.rejectedAt, at > rejectedAt ?? at.before { (rejectedAt, word) = (at, activity.word) }
-        if acceptedAt != nil || rejectedAt != nil { state = .accepts }
     }
 
     /// Adds a backlog, except for the deliveries behind an open breaker, which are counted with it.

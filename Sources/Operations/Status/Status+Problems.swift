@@ -11,10 +11,12 @@ extension Status {
     ///
     /// Within a severity, causes come before their effects.
     package var problemList: [StatusProblem] {
-        let broken = obstacles + clockProblems + setupProblems + silentProcesses + idleProblems + fullQueues
+        let broken =
+            obstacles + clockProblems + setupProblems + irreplaceableSilentProcesses + idleProblems + fullQueues
         let degraded = readerProblems + silenceProblems + processProblems + almostFullQueues + delays
         let all =
             broken.asProblems(.broken) + refusals.asProblems(.broken, page: "providers")
+            + otherSilentProcesses.asProblems(.broken)
             + (failures + rejections + endingDevices + recoveries).asProblems(.degraded, page: "providers")
             + degraded.asProblems(.degraded) + unfinished
             + brakes.asProblems(.onPurpose, page: "holds") + pausedFanouts

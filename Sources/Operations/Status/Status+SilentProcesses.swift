@@ -11,8 +11,18 @@ extension Status {
     /// The cause that the silence of these processes has in common; `nil` if there is none.
     var commonSilence: CommonSilence? { silent.isEmpty ? nil : database.value?.store?.commonSilence }
 
-    /// Processes that are apparently unable to send heartbeats.
-    var silentProcesses: [String] {
+    /// Processes that are apparently unable to send heartbeats, and whose work no other process takes.
+    var irreplaceableSilentProcesses: [String] { describe(silent.filter { !isReplaceable($0.report) }) }
+
+    /// Processes that are apparently unable to send heartbeats, while others take their work.
+    var otherSilentProcesses: [String] { describe(silent.filter { isReplaceable($0.report) }) }
+
+    private func isReplaceable(_ silent: Heartbeat) -> Bool {
+        let others = others(than: silent)
+        return silent.identity.role == "worker" ? lanesAlone(silent, others).isEmpty : !others.isEmpty
+    }
+
+    private func describe(_ silent: [LiveProcess]) -> [String] {
         guard commonSilence == nil else { return [] }
         return silent.prefix(Self.hindrances).map { seen in
             let own = seen.report.identity
@@ -22,9 +32,22 @@ extension Status {
         }
     }
 
+    /// Returns the running processes of the same role.
+    private func others(than silent: Heartbeat) -> [Heartbeat] {
+        processes.map(\.report).filter { $0.identity.role == silent.identity.role && !$0.isDraining }
+    }
+
+    /// Returns the lanes that a hung worker serves and no other does.
+    ///
+    /// Older workers do not report their lanes, and usually serve all of them.
+    private func lanesAlone(_ silent: Heartbeat, _ others: [Heartbeat]) -> [Lane] {
+        let served = Set(others.flatMap { $0.lanes ?? Lane.allCases })
+        return Lane.allCases.filter { (silent.lanes ?? Lane.allCases).contains($0) && !served.contains($0) }
+    }
+
     /// Returns the effect of a hung process on its work, and the act that ends it.
     private func consequence(of silent: Heartbeat) -> String {
-        let others = processes.map(\.report).filter { $0.identity.role == silent.identity.role && !$0.isDraining }
+        let others = others(than: silent)
         let replacing = "if it still runs, end it, and start another"
         guard silent.identity.role == "worker" else {
             return others.isEmpty
@@ -32,9 +55,7 @@ extension Status {
                 : "If it still runs, end it, and another \(silent.identity.role) takes its work"
         }
         let taken = "Events that it took wait until it ends, and are not counted as ready"
-        // Older workers do not report their lanes, and usually serve all of them.
-        let served = Set(others.flatMap { $0.lanes ?? Lane.allCases })
-        let alone = Lane.allCases.filter { (silent.lanes ?? Lane.allCases).contains($0) && !served.contains($0) }
+        let alone = lanesAlone(silent, others)
         guard !alone.isEmpty else { return "\(taken); if it still runs, end it, and other workers take its work" }
         let lanes = alone.map(\.rawValue).joined(separator: " and ")
         let lack =

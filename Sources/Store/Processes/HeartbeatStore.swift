@@ -144,6 +144,11 @@ package struct HeartbeatStore: Sendable {
         try await pool.run(Self.all, []).map(LiveProcess.init)
     }
 
+    /// Returns the processes whose heartbeats have stopped within the last five minutes without an orderly end.
+    package func silent() async throws(PostgresError) -> [LiveProcess] {
+        try await pool.run(Self.silent, []).map(LiveProcess.init)
+    }
+
     /// ``commonSilence`` for the database.
     static let interval = "interval '\(commonSilence.components.seconds) s'"
 
@@ -196,6 +201,15 @@ package struct HeartbeatStore: Sendable {
             SELECT \(columns) FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
         ) AS seen
         ORDER BY \(order)
+        """,
+        effect: .reads
+    )
+
+    private static let silent = Statement(
+        """
+        SELECT \(columns) FROM processes
+        WHERE seen_at <= now() - interval '30 s' AND seen_at > now() - interval '5 min' AND draining_since IS NULL
+        ORDER BY \(order) LIMIT 20
         """,
         effect: .reads
     )

@@ -127,8 +127,9 @@ package struct StoreStatus: Sendable {
         )
         breakers = try await OpenBreaker.all(on: pool)
         holds = try await OperatorHold.all(on: pool)
-        processes = try await HeartbeatStore(pool: pool).all()
-        silentProcesses = try await pool.run(Self.silentStatement, []).map(LiveProcess.init)
+        let heartbeats = HeartbeatStore(pool: pool)
+        processes = try await heartbeats.all()
+        silentProcesses = try await heartbeats.silent()
         commonSilence = silentProcesses.isEmpty ? nil : try await CommonSilence(of: pool)
         let hasOutages = processes.contains { seen in
             !seen.report.troubles.isEmpty || seen.report.takings.contains { $0.recoveredAt != nil }
@@ -147,15 +148,6 @@ package struct StoreStatus: Sendable {
             RetiredAhead(kind: try rows.text(row, 0), upTo: try rows.moment(row, 1))
         }
     }
-
-    private static let silentStatement = Statement(
-        """
-        SELECT \(HeartbeatStore.columns) FROM processes
-        WHERE seen_at <= now() - interval '30 s' AND seen_at > now() - interval '5 min' AND draining_since IS NULL
-        ORDER BY \(HeartbeatStore.order) LIMIT 20
-        """,
-        effect: .reads
-    )
 
     private static func fanouts(_ pool: PostgresPool) async throws(PostgresError) -> Fanouts {
         let groups = try await FanoutStatistics(of: pool).groups

@@ -276,6 +276,31 @@ struct RetriesCommandTests {
         }
     }
 
+    @Test("the latest answers of a worker that has fallen silent remain the latest")
+    func latestOfSilentWorker() async throws {
+        try await Self.with { prompt, servers in
+            func report(_ accepted: Timestamp) async throws {
+                try await Self.announce(servers) { report in
+                    var activity = OutletActivity(app: "drop", provider: "fcm")
+                    (activity.seconds, activity.accepted, activity.acceptedAt) = (60, 60, accepted)
+                    report.activities = [activity]
+                }
+            }
+            let (latest, earlier) = (DeadLetterSamples.ago(40), DeadLetterSamples.ago(200))
+            try await report(latest)
+            _ = try await servers.owner.run("UPDATE processes SET id = 'hung', seen_at = now() - interval '35 s'")
+            let alone = await prompt.run("providers")
+            #expect(alone.output == "No worker has reported an outlet yet.")
+            try await report(earlier)
+            _ = try await servers.owner.run(
+                "UPDATE processes SET seen_at = now() - interval '35 s' WHERE id = 'hung'"
+            )
+            let json = await prompt.run("providers", "--json").output
+            let row = #"{"app":"drop","provider":"fcm","state":"accepts","acceptedPerMinute":60,"#
+            #expect(json.contains(row) && json.contains(#""lastAcceptedAt":"\#(latest)""#), "\(json)")
+        }
+    }
+
     @Test("the board shows an outlet that works with its rates, durations and latest answers")
     func board() async throws {
         try await Self.with { prompt, servers in

@@ -24,7 +24,7 @@ struct TemplateRenderer {
 
     mutating func forgetFaults() { faults = [] }
 
-    /// Returns the link; `nil` if it lacks a value. It adds no faults.
+    /// Returns the link, and adds no faults; `nil` if it lacks a value.
     mutating func link(of template: LinkTemplate) -> DeepLink? {
         let former = faults.count
         let link = DeepLink(

@@ -163,6 +163,7 @@ const OPTION_WORDS = [
   [/, or --all\b/, () => ""],
   [/add --app/, () => "name the app"],
   [/--event\b/, () => "the event"],
+  [/, cancel \d+ (ends it|reopens them)/, (effect) => `, “Cancel” ${effect}`],
 ];
 
 /** Returns a message of the server in the console's words: its pages, buttons and fields in place of commands. */
