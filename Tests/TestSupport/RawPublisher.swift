@@ -71,10 +71,10 @@ package final class RawPublisher {
         }
     }
 
-    /// Consumes from the queue exclusively, which keeps every other consumer out.
-    package func consumeExclusively(_ queue: String) throws {
-        let exclusively: UInt8 = 1 << 2
-        try sendMethod(60, 20, number(UInt16(0)) + short(queue) + short("") + [exclusively] + long([]))
+    /// Consumes from the queue; exclusively, this keeps every other consumer out.
+    package func consume(_ queue: String, exclusively isExclusive: Bool = false) throws {
+        let flags: UInt8 = isExclusive ? 1 << 2 : 0
+        try sendMethod(60, 20, number(UInt16(0)) + short(queue) + short("") + [flags] + long([]))
         try expect(60, 21)
     }
 

@@ -86,8 +86,8 @@ extension Status {
     private var idleProblems: [String] {
         guard let queues = broker.value else { return [] }
         let idle = queues.filter { $0.counts?.consumers == 0 }
-        let lanes = idle.compactMap { queue -> (name: String, ready: Int)? in
-            if case .lane(let lane) = queue.purpose { (lane.rawValue, queue.counts?.ready ?? 0) } else { nil }
+        let lanes = idle.compactMap { queue -> (lane: Lane, ready: Int)? in
+            if case .lane(let lane) = queue.purpose { (lane, queue.counts?.ready ?? 0) } else { nil }
         }
         let dead = idle.first { $0.purpose == .dead }
         if let silence = silenceOfConsumers {
@@ -101,9 +101,7 @@ extension Status {
             let waiting = Self.waiting(lanes.map(\.ready).reduce(0, +), "message")
             problems.append(whyNobodyTakes(waiting))
         } else {
-            problems += lanes.map {
-                "no worker serves the \($0.name) lane\(Self.waiting($0.ready, "message")): \(startingWorkers)"
-            }
+            problems += lanes.map { whyNobodyServes($0.lane, Self.waiting($0.ready, "message")) }
         }
         if let dead {
             let waiting = Self.waiting(dead.counts?.ready ?? 0, "dead letter")
@@ -152,6 +150,16 @@ extension Status {
         let places = running.map(\.places).joined(separator: ", ")
         return "no worker takes messages at present\(waiting), although \(count.of("worker")) ran in the last half "
             + "minute (\(places)): if still running, they reconnect automatically; if not within a minute, see their logs"
+    }
+
+    /// Explains why one lane has no consumer while others have: no worker serves it, or those that do are connecting.
+    private func whyNobodyServes(_ lane: Lane, _ waiting: String) -> String {
+        let isServed = processes.map(\.report).contains { report in
+            report.identity.role == "worker" && !report.isDraining && (report.lanes ?? Lane.allCases).contains(lane)
+        }
+        guard isServed else { return "no worker serves the \(lane) lane\(waiting): \(startingWorkers)" }
+        return "no worker takes messages of the \(lane) lane at present\(waiting), although one that serves it ran in "
+            + "the last half minute: if still running, it reconnects automatically; if not within a minute, see its log"
     }
 
     /// Explains why the dead-letter queue has no consumer: no scheduler runs, or a scheduler has stopped consuming it.

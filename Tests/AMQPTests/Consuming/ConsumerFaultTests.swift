@@ -192,7 +192,7 @@ struct ConsumerFaultTests {
         try await Broker.withQueue { queue in
             try await Broker.withQueue(["x-queue-type": "classic"]) { taken in
                 let owner = try RawPublisher(Broker.url)
-                try owner.consumeExclusively(taken)
+                try owner.consume(taken, exclusively: true)
                 try await Broker.publish(Broker.messages(5, to: queue))
                 let log = EventLog()
                 let consumer = consumer(try Broker.address, [queue, taken], log)

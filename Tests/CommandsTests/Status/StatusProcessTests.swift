@@ -73,6 +73,15 @@ struct StatusProcessTests: ProcessReporting {
                     + "(h-w1[7]): if still running, they reconnect automatically"
                 #expect(problems.contains { $0.hasPrefix(words) }, "\(problems)")
                 #expect(!problems.contains { $0.hasPrefix("no worker runs") }, "\(problems)")
+                let urgent = try RawPublisher(#require(Servers.amqpURL))
+                try urgent.consume(servers.names.lane(.urgent))
+                let partly = try await Self.problems(prompt)
+                let normal = "no worker takes messages of the normal lane at present, although one that serves it ran"
+                #expect(partly.contains { $0.hasPrefix(normal) }, "\(partly)")
+                _ = try await servers.owner.run("DELETE FROM processes")
+                let gone = try await Self.problems(prompt)
+                #expect(gone.contains { $0.hasPrefix("no worker serves the normal lane: start one") }, "\(gone)")
+                withExtendedLifetime(urgent) {}
             }
         }
     }
