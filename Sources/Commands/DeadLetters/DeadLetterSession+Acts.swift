@@ -52,13 +52,12 @@ extension DeadLetterSession {
         }
         let columns = ["act", "when", "who", "log-in", "what", "items", "filter", "because"]
         let table = TextTable(columns, texts: [1, 2, 3, 4, 6, 7], flexible: [6, 7], optional: [3], rows: rows)
+        let isFiltered = !input.fields.given.isDisjoint(with: ["by", "act", "text"])
+        let none = isFiltered ? "No actions match." : "No actions yet."
         answer(
             log.json,
-            lines: log.entries.isEmpty
-                ? [
-                    input.fields.given.isDisjoint(with: ["by", "act", "text"]) ? "No actions yet." : "No actions match."
-                ] : withChanges(of: log.entries, table.lines(fitting: width)),
-            emphasis: { index, _ in index == 0 ? .heading : .plain }
+            lines: log.entries.isEmpty ? [none] : withChanges(of: log.entries, table.lines(fitting: width)),
+            emphasis: { index, _ in index == 0 && !log.entries.isEmpty ? .heading : .plain }
         )
         return .done
     }
