@@ -42,6 +42,11 @@ extension ConsoleBrowserTests {
                 "20 items stay; --cap N allows more.",
                 "20 items stay; “Skip items replayed … times or more” allows more."
             ),
+            ("bellhop hold shows what can be done", "the page Holds shows what can be done"),
+            (
+                "bellhop dead-letters resume 1 continues it, cancel 1 reopens them",
+                "“Resume” of replay 1 continues it, “Cancel” reopens them"
+            ),
             ("see bellhop check-config", "see bellhop check-config"),
         ]
 

@@ -132,14 +132,14 @@ const COMMAND_PAGES = [
   [/bellhop fanouts resume (\d+) --release continues it and releases (?:its hold|hold \d+)/, (number) => [`#/fanouts/${number}`, `“Resume” of fan-out ${number} continues it, “Release” of its hold sends its pushes`]],
   [/bellhop fanouts (stop|pause|resume|cancel) (\d+)/, (verb, number) => [`#/fanouts/${number}`, `“${capital(verb)}” of fan-out ${number}`]],
   [/bellhop fanouts(?: show| list-users)? (\d+)/, (number) => [`#/fanouts/${number}`, `fan-out ${number}`]],
-  [/bellhop fanouts(?: list| show)?/, () => ["#/fanouts", "the page Fan-outs"]],
+  [/bellhop fanouts(?: list| show)?\b/, () => ["#/fanouts", "the page Fan-outs"]],
   [/bellhop providers probe --app \S+ --provider \w+/, () => ["#/providers", "“Try now”"]],
   [/bellhop providers/, () => ["#/providers", "the page Providers"]],
   [/bellhop retries bring-forward --app \S+ --provider \w+/, () => ["#/providers", "“Bring forward”"]],
   [/bellhop hold release (\d+)/, (number) => ["#/holds", `“Release” of hold ${number}`]],
   [/bellhop hold discard (\d+)(?: --event [^\s;,]+)?/, (number) => ["#/holds", `“Discard held deliveries” of hold ${number}`]],
   [/bellhop hold add(?: --app \S+)?(?: --type \S+)?(?: --provider \w+)?/, () => ["#/holds", "“Add a hold”"]],
-  [/bellhop hold(?: list| show)?/, () => ["#/holds", "the page Holds"]],
+  [/bellhop hold(?: list| show)?\b/, () => ["#/holds", "the page Holds"]],
   [/bellhop status/, () => ["#/status", "the page Status"]],
 ];
 
