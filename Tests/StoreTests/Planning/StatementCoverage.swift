@@ -331,6 +331,7 @@ struct StatementCoverage {
         let identity = Heartbeat.Identity(id: "tour", role: "worker", version: "1", host: "here", process: 1)
         try await processes.announce(Heartbeat(identity, catalogs: "0"))
         _ = try await processes.all()
+        _ = try await processes.silent()
         try await processes.leave("tour")
         _ = try await DatabaseClock(pool: pool, time: SystemTime()).compare()
         let claimants = ClaimantBook(pool: pool)
