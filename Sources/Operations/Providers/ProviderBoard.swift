@@ -108,7 +108,7 @@ package struct ProviderBoard: Sendable {
         var backlogs: [WaitingBacklog] = []
         var holds: [OperatorHold] = []
         var retries: [WaitingRetries] = []
-        /// Those that wait for another attempt, but not because of an outage.
+        /// The deliveries that wait for another attempt, but not because of an outage.
         var others: [WaitingRetries] = []
     }
 

@@ -195,7 +195,7 @@ extension Status {
             }
     }
 
-    /// The outlets as the workers report them, except those with an open breaker, which is a problem of its own.
+    /// The outlets as the workers report them, except outlets with an open breaker, which is a separate problem.
     private var outletsWithoutBreaker: [ProviderBoard.Row] {
         let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
         return ProviderBoard.rows(processes, at: Timestamp(clamping: time.microseconds))

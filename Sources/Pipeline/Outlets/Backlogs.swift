@@ -163,7 +163,7 @@ final class Backlogs: Sendable {
         }
     }
 
-    /// Ends the measurement of a backlog's rate, which says nothing about the time after an obstacle.
+    /// Ends the measurement of a backlog's rate, which does not apply after an obstacle.
     func endMeasurement(of key: BacklogKey) {
         state.withLock { $0.service[key]?.measurement = nil }
     }

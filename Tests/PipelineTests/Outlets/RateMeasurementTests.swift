@@ -28,10 +28,10 @@ struct RateMeasurementTests {
         var rate = RateMeasurement(from: begin)
         rate.add(1_000)
         rate.report(at: after(2))
-        #expect(rate.rate == nil && !rate.isIdle, "two seconds of an interval say nothing")
+        #expect(rate.rate == nil && !rate.isIdle, "two seconds are too short")
         rate.add(1_500)
         rate.report(at: after(5))
-        #expect(rate.rate == nil, "an early report is no interval either")
+        #expect(rate.rate == nil, "an early report does not end an interval")
         rate.add(3_500)
         rate.report(at: after(12))
         #expect(rate.rate == 500)
@@ -45,8 +45,8 @@ struct RateMeasurementTests {
         #expect(rate.isIdle)
     }
 
-    @Test("the next backlog and the time after an obstacle are measured anew")
-    func anew() throws {
+    @Test("the next backlog and the time after an obstacle are measured again")
+    func again() throws {
         let app = try #require(AppID(validating: "drop"))
         let time = SteadyTime()
         let backlogs = Backlogs(of: OutletKey(app: app, provider: .fcm), signal: BacklogSignal(), time: time)
