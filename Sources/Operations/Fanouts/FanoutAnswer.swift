@@ -14,14 +14,10 @@ package struct FanoutAnswer: Sendable {
     package let waits: Bool?
     /// The counted outcomes of its deliveries, or `nil` for a list entry.
     package let results: FanoutResults?
-    /// The number of the hold on its whole type, as a stop places it; `nil` without such a hold.
-    package let typeHold: Int64?
     /// The holds that may stop its pushes; `nil` if they were not checked.
     package let holds: [OperatorHold]?
-    /// The operator whose latest act on it still lacks a reason; `nil` without such an act.
-    ///
-    /// The act may be a stop that only held the type, because the fan-out did not run.
-    package let unexplainedBy: String?
+    /// The operator whose latest act on the fan-out itself still lacks a reason; `nil` without such an act.
+    private let unexplainedActBy: String?
     /// The present size of everyone, or `nil` for a list entry or a topic.
     package let everyone: EveryoneCount?
     /// Whether a worker runs; without one nothing is sent.
@@ -41,9 +37,7 @@ package struct FanoutAnswer: Sendable {
         self.isHeld = isHeld
         self.waits = waits
         self.holds = holds?.filter { $0.scope.mayConcern(progress.record) }
-        let typeHold = holds?.first { $0.scope.isType(of: progress.record) }
-        self.typeHold = typeHold?.number
-        self.unexplainedBy = unexplainedBy ?? (progress.record.state == .running ? nil : typeHold?.unexplainedBy)
+        unexplainedActBy = unexplainedBy
         detail = nil
         obstacles = nil
         results = nil
@@ -66,16 +60,23 @@ package struct FanoutAnswer: Sendable {
         obstacles = progress.obstacles(detail, surroundings)
         isHeld = surroundings.holds.contains { $0.waiting > 0 }
         waits = progress.record.finishedAt != nil && results.deliveries.waiting > 0
-        let holds = surroundings.holds.map(\.hold)
-        self.holds = holds
-        let typeHold = holds.first { $0.scope.isType(of: progress.record) }
-        self.typeHold = typeHold?.number
-        self.unexplainedBy = unexplainedBy ?? (progress.record.state == .running ? nil : typeHold?.unexplainedBy)
+        holds = surroundings.holds.map(\.hold)
+        unexplainedActBy = unexplainedBy
     }
 
     private var record: FanoutRecord { progress.record }
 
-    /// Whether it should progress and no worker runs, so that its former rate says nothing.
+    /// The hold on its whole type, as a stop places it; `nil` without such a hold.
+    private var heldType: OperatorHold? { holds?.first { $0.scope.isType(of: record) } }
+
+    /// The operator whose latest act on it still lacks a reason; `nil` without such an act.
+    ///
+    /// The act may be a stop that only held the type, because the fan-out did not run.
+    private var unexplainedBy: String? {
+        unexplainedActBy ?? (record.state == .running ? nil : heldType?.unexplainedBy)
+    }
+
+    /// Whether it should progress and no worker runs, so that its former rate no longer applies.
     package var isUnattended: Bool { record.state == .running && !hasWorker }
 
     /// The users per second; `nil` without an estimate or a worker.
@@ -107,7 +108,7 @@ package struct FanoutAnswer: Sendable {
             ("pausedAt", .optional(record.pausedAt?.description)),
             ("finishedAt", .optional(record.finishedAt?.description)), ("hasWorker", .bool(hasWorker)),
         ] + (waits.map { [("pushesWait", .bool($0))] } ?? [])
-            + (isHeld.map { [("held", .bool($0)), ("typeHold", typeHold.map { .int($0) } ?? .null)] } ?? [])
+            + (isHeld.map { [("held", .bool($0)), ("typeHold", (heldType?.number).map { .int($0) } ?? .null)] } ?? [])
             + (holds.map { [("holds", .array($0.map(\.reference))), ("unexplainedBy", .optional(unexplainedBy))] } ?? [])
             + details
     }

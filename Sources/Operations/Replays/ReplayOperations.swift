@@ -187,12 +187,8 @@ package struct ReplayOperations: Sendable {
         if before.replay.state == .paused, before.replay.pace.rate == rate {
             return try await control(.resume, id, input, by: `operator`)
         }
-        guard try await store.setRate(id, rate, by: `operator`) else {
-            let state = "it is \(before.replay.state.rawValue)"
-            throw input.error(.notPossible, state, advice: Self.listing, about: "replay \(id)")
-        }
-        guard before.replay.state == .paused else { return try await progress(of: id, input) }
-        return try await control(.resume, id, input, by: `operator`)
+        let changed = try await changeRate(id, input, by: `operator`)
+        return changed.replay.state == .paused ? try await control(.resume, id, input, by: `operator`) : changed
     }
 
     /// Changes the rate of a running or paused replay, which stays in its state.

@@ -152,11 +152,9 @@ extension Status {
             + "minute (\(places)): if still running, they reconnect automatically; if not within a minute, see their logs"
     }
 
-    /// Explains why one lane has no consumer while others have: no worker serves it, or those that do are connecting.
+    /// Explains why one lane has no consumer while others have: no worker serves it, or its workers are connecting.
     private func whyNobodyServes(_ lane: Lane, _ waiting: String) -> String {
-        let isServed = processes.map(\.report).contains { report in
-            report.identity.role == "worker" && !report.isDraining && (report.lanes ?? Lane.allCases).contains(lane)
-        }
+        let isServed = running("worker").contains { $0.servedLanes.contains(lane) }
         guard isServed else { return "no worker serves the \(lane) lane\(waiting): \(startingWorkers)" }
         return "no worker takes messages of the \(lane) lane at present\(waiting), although one that serves it ran in "
             + "the last half minute: if still running, it reconnects automatically; if not within a minute, see its log"

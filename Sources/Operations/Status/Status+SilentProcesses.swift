@@ -18,7 +18,7 @@ extension Status {
     var otherSilentProcesses: [String] { describe(silent.filter { isReplaceable($0.report) }) }
 
     private func isReplaceable(_ silent: Heartbeat) -> Bool {
-        let others = others(than: silent)
+        let others = running(silent.identity.role)
         return silent.identity.role == "worker" ? lanesAlone(silent, others).isEmpty : !others.isEmpty
     }
 
@@ -32,22 +32,20 @@ extension Status {
         }
     }
 
-    /// Returns the running processes of the same role.
-    private func others(than silent: Heartbeat) -> [Heartbeat] {
-        processes.map(\.report).filter { $0.identity.role == silent.identity.role && !$0.isDraining }
+    /// Returns the reports of the running processes with a role.
+    func running(_ role: String) -> [Heartbeat] {
+        processes.map(\.report).filter { $0.identity.role == role && !$0.isDraining }
     }
 
     /// Returns the lanes that a hung worker serves and no other does.
-    ///
-    /// Older workers do not report their lanes, and usually serve all of them.
     private func lanesAlone(_ silent: Heartbeat, _ others: [Heartbeat]) -> [Lane] {
-        let served = Set(others.flatMap { $0.lanes ?? Lane.allCases })
-        return Lane.allCases.filter { (silent.lanes ?? Lane.allCases).contains($0) && !served.contains($0) }
+        let served = Set(others.flatMap(\.servedLanes))
+        return Lane.allCases.filter { silent.servedLanes.contains($0) && !served.contains($0) }
     }
 
     /// Returns the effect of a hung process on its work, and the act that ends it.
     private func consequence(of silent: Heartbeat) -> String {
-        let others = others(than: silent)
+        let others = running(silent.identity.role)
         let replacing = "if it still runs, end it, and start another"
         guard silent.identity.role == "worker" else {
             return others.isEmpty
@@ -97,4 +95,11 @@ extension Status {
 
     /// The time for which a replaced process is reported.
     private static let recently = Duration.seconds(3_600)
+}
+
+extension Heartbeat {
+    /// The lanes of a worker.
+    ///
+    /// Older workers do not report their lanes, and usually serve all of them.
+    var servedLanes: [Lane] { lanes ?? Lane.allCases }
 }

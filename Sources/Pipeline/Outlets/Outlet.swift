@@ -222,9 +222,10 @@ final class Outlet: Sendable {
 
     /// Returns the counts of the last minute or two, and the end of a requested pause.
     func activity(at now: Timestamp) -> OutletActivity {
-        let left = state.withLock(\.silentUntil).map { $0 - time.steady() }
-        var activity = state.withLock { $0.tally.activity(of: key, at: now) }
-        if let left, left > .zero { activity.pausedUntil = Timestamp(clamping: now.microseconds + left.microseconds) }
+        var (activity, end) = state.withLock { ($0.tally.activity(of: key, at: now), $0.silentUntil) }
+        if let left = end.map({ $0 - time.steady() }), left > .zero {
+            activity.pausedUntil = Timestamp(clamping: now.microseconds + left.microseconds)
+        }
         return activity
     }
 

@@ -10,6 +10,12 @@ import Testing
 extension ConsoleBrowserTests {
     @Suite("The audit page, and reasons that are given later")
     struct AuditPageTests {
+        private static func giveReason(_ reason: String, on stage: ConsoleStage) async throws {
+            try await stage.press("Add a reason")
+            try await stage.write(reason, into: "because")
+            try await stage.submit()
+        }
+
         @Test("the reason of an own act can be given on the fan-out, on the hold and in the audit, as long as it lacks")
         func reasons() async throws {
             try await ConsoleStage.with { stage in
@@ -29,17 +35,13 @@ extension ConsoleBrowserTests {
                 try await stage.open("fanouts/1")
                 try await stage.press("Pause")
                 try await stage.until("$('.headline .tag')?.textContent === 'paused'")
-                try await stage.press("Add a reason")
-                try await stage.write("wrong prices", into: "because")
-                try await stage.submit()
+                try await Self.giveReason("wrong prices", on: stage)
                 try await stage.until("$('#main').textContent.includes('ada paused it')")
                 try await stage.until("named('Add a reason') === undefined")
                 // The stop of a paused fan-out places a hold only.
                 try await stage.press("Stop this campaign")
                 try await stage.open("holds")
-                try await stage.press("Add a reason")
-                try await stage.write("a wrong audience", into: "because")
-                try await stage.submit()
+                try await Self.giveReason("a wrong audience", on: stage)
                 try await stage.until("$('.group p')?.textContent === 'a wrong audience'")
                 try await stage.until("named('Add a reason') === undefined")
                 let person = try await stage.console.signIn()
@@ -50,9 +52,7 @@ extension ConsoleBrowserTests {
                 try await stage.open("audit")
                 let buttons = "$$('tbody tr').map((row) => row.lastElementChild.textContent).join()"
                 try await stage.until(buttons, is: "Add a reason,,,,,")
-                try await stage.press("Add a reason")
-                try await stage.write("to be sure", into: "because")
-                try await stage.submit()
+                try await Self.giveReason("to be sure", on: stage)
                 try await stage.until(buttons, is: ",,,,,,")
                 let acts = try await servers.column("SELECT act || ': ' || because FROM audit ORDER BY number")
                 let expected = [

@@ -186,7 +186,7 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
           return;
         }
         // The subject has changed since the preview, so that nothing was left to do.
-        if (answer.nothing?.length > 0) toast(answer.nothing.join(" "));
+        if (answer.nothing?.length > 0) toast(inConsole(answer.nothing.join(" ")));
         else if (says) toast(says(answer.done));
         close(answer.done ?? {});
       } catch (refused) {
