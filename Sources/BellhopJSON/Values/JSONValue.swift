@@ -143,6 +143,11 @@ extension JSONValue {
         text.map(JSONValue.string) ?? .null
     }
 
+    /// Creates a whole number, or `null` if there is none.
+    package static func optional(_ number: Int?) -> JSONValue {
+        number.map(JSONValue.int) ?? .null
+    }
+
     /// Creates an object whose keys are unique and keep the given order.
     package static func members(_ pairs: [(String, JSONValue)]) -> JSONValue {
         .object(JSONObject(unique: pairs.map { JSONObject.Member(key: $0, value: $1) }))

@@ -23,15 +23,8 @@ extension ReplayAnswer {
         if progress.underWay > 0 { parts.append("\(progress.underWay.grouped) under way") }
         if let start = replay.scheduledStart(at: now) { parts.append("starts \(HumanText.ahead(start, now))") }
         if let left = timeLeft { parts.append("about \(left.roughly) left") }
+        if let standstill { parts.append("nothing settled for \(standstill.roughly)") }
         return parts.joined(separator: " · ")
-    }
-
-    /// The estimated remaining time, or `nil` while too little is settled for an estimate.
-    private var timeLeft: Duration? {
-        let passed = now.microseconds - replay.sendsFrom.microseconds
-        guard progress.settled >= 20, passed > 2_000_000, replay.state == .running else { return nil }
-        let open = progress.waiting + progress.underWay
-        return open == 0 ? nil : .microseconds(passed / Int64(progress.settled) * Int64(open))
     }
 
     var lines: [String] {
@@ -64,6 +57,9 @@ extension ReplayAnswer {
             lines.append("Not sent, \(why.joined(separator: ", ")): \(part.count.grouped) (\(items))")
         }
         lines += deferred.map { $0.words + "." }
+        if let standstill {
+            lines.append("Nothing was settled for \(standstill.roughly).\(obstacle.map { " " + $0 } ?? "")")
+        }
         // Without failures, or within a short time, the table is sufficient.
         if course.failed.contains(where: { $0 > 0 }), progress.settled > 1 {
             let end = replay.finishedAt ?? now

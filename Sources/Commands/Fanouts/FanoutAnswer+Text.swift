@@ -41,7 +41,8 @@ extension FanoutAnswer {
     /// One line about the progress, for an overview.
     var line: String {
         let parts = [
-            share, rateWords.map { "\($0)/s" }, timeLeft.map { "\($0) left" }, isUnattended ? "no worker runs" : nil,
+            share, rateWords.map { "\($0)/s" }, timeLeft.map { "\($0) left" },
+            isUnattended ? "no worker runs" : interruption.map { "no page complete for \($0.roughly)" },
         ].compactMap { $0 }
         return parts.joined(separator: ", ")
     }
@@ -85,6 +86,7 @@ extension FanoutAnswer {
         ]
         if let everyone { facts.insert(("everyone", everyone.text), at: 3) }
         if isUnattended { facts.append(("rate", "none: no worker runs")) }
+        if let interruption { facts.append(("rate", "none: no page was completed for \(interruption.roughly)")) }
         if let rateWords {
             facts.append(("rate", "\(rateWords) users per second" + (timeLeft.map { ", \($0) left" } ?? "")))
         }

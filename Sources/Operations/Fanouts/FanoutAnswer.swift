@@ -85,6 +85,9 @@ package struct FanoutAnswer: Sendable {
     /// The estimated seconds until the end; `nil` without an estimate or a worker.
     package var secondsLeft: Double? { isUnattended ? nil : progress.secondsLeft }
 
+    /// The time without a complete page, if it is longer than usual and a worker runs.
+    package var interruption: Duration? { isUnattended ? nil : record.interruption(at: asOf) }
+
     private var asOf: Timestamp { progress.asOf }
 
     /// The members of its JSON.
@@ -103,6 +106,7 @@ package struct FanoutAnswer: Sendable {
             ("pages", .int(counts.pages)), ("pagesPlanned", .int(counts.planned)),
             ("usersPerSecond", rate.map { .decimal($0, digits: 1) } ?? .null),
             ("secondsLeft", secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
+            ("stillSeconds", .optional(interruption.map { Int($0.components.seconds) })),
             ("startedAt", .string(record.startedAt.description)),
             ("workedAt", .optional(counts.workedAt?.description)),
             ("pausedAt", .optional(record.pausedAt?.description)),

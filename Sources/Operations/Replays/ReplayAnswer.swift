@@ -15,6 +15,8 @@ package struct ReplayAnswer: Sendable {
     package let reach: ReplayReach?
     /// The name of the group that the filter selects by its fingerprint; `nil` if it selects no group.
     package let group: String?
+    /// The reason why it does not progress; `nil` if it progresses, or if the reason cannot be detected.
+    package let obstacle: String?
     package let now: Timestamp
 
     package init(
@@ -25,6 +27,7 @@ package struct ReplayAnswer: Sendable {
         course: ReplayTimeline = ReplayTimeline(),
         reach: ReplayReach? = nil,
         group: String? = nil,
+        obstacle: String? = nil,
         now: Timestamp
     ) {
         self.progress = progress
@@ -34,8 +37,14 @@ package struct ReplayAnswer: Sendable {
         self.course = course
         self.reach = reach
         self.group = group
+        self.obstacle = obstacle
         self.now = now
     }
+
+    /// The estimated remaining time; `nil` while it cannot be estimated, or while nothing progresses.
+    package var timeLeft: Duration? { progress.timeLeft(at: now) }
+    /// The time without an outcome, if it is longer than usual.
+    package var standstill: Duration? { progress.standstill(at: now) }
 
     package var json: JSONValue {
         let outcomes = ReplayOutcome.allCases.compactMap { outcome in
@@ -65,6 +74,9 @@ package struct ReplayAnswer: Sendable {
                 ("course", .members(shares)),
                 ("reach", reach?.json ?? .null), ("unsent", .array(others)),
                 ("deferred", .array(deferred.map(\.json))), ("group", .optional(group)),
+                ("secondsLeft", .optional(timeLeft.map { Int($0.components.seconds) })),
+                ("stillSeconds", .optional(standstill.map { Int($0.components.seconds) })),
+                ("obstacle", .optional(obstacle)),
             ]
         )
     }
@@ -92,9 +104,6 @@ extension ReplayRecord {
         guard state == .running, finishedAt == nil, let start = pace.notBefore, start > now else { return nil }
         return start
     }
-
-    /// The time from which it sends.
-    package var sendsFrom: Timestamp { max(startedAt, pace.notBefore ?? startedAt) }
 
     /// The members that every answer has for a replay.
     package func members(at now: Timestamp) -> [(String, JSONValue)] {

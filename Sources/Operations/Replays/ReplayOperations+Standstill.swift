@@ -3,6 +3,11 @@ import Settings
 import Store
 
 extension ReplayOperations {
+    /// Returns the reason why a replay does not progress, if it can be detected from here.
+    func obstacle(of replay: ReplayRecord) async -> String? {
+        replay.isCarried ? await obstacle() : await standstillReason()
+    }
+
     /// Explains why a replay does not progress, if the cause can be detected from here.
     ///
     /// A replay is left both by a scheduler that cannot publish and by one that has ended. Only the number of consumers
@@ -12,16 +17,14 @@ extension ReplayOperations {
             return "The replay is not running: no scheduler is running, or it cannot reach the broker; "
                 + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
         }
-        do {
-            switch try await schedulersQueue()?.consumers {
-            case nil:
-                return "The replay is not running: the broker has no queue \(context.names.dead); "
-                    + "run bellhop topology apply."
-            case 0?: return "The replay is not running: no scheduler is running; start one (bellhop scheduler)."
-            case _?: return "A scheduler is running and has not started it; see its log."
-            }
-        } catch {
-            return Self.waiting(for: error) + " Without the broker, schedulers cannot be counted."
+        switch await schedulersQueue() {
+        case .seen(nil):
+            return "The replay is not running: the broker has no queue \(context.names.dead); "
+                + "run bellhop topology apply."
+        case .seen(let queue?) where queue.consumers == 0:
+            return "The replay is not running: no scheduler is running; start one (bellhop scheduler)."
+        case .seen: return "A scheduler is running and has not started it; see its log."
+        case .unseen(let why): return Self.waiting(because: why) + " Without the broker, schedulers cannot be counted."
         }
     }
 
@@ -30,8 +33,8 @@ extension ReplayOperations {
     /// A scheduler that has taken a replay keeps it for a while without the broker. Without a worker, its messages
     /// wait in their lanes.
     package func obstacle() async -> String? {
-        if context.configuration.amqpURL != nil {
-            do { _ = try await schedulersQueue() } catch { return Self.waiting(for: error) }
+        if context.configuration.amqpURL != nil, let why = await schedulersQueue().obstacle {
+            return Self.waiting(because: why)
         }
         guard let processes = try? await HeartbeatStore(pool: context.pool).all(), !processes.isEmpty,
             !processes.contains(where: { $0.report.identity.role == "worker" })
@@ -39,13 +42,18 @@ extension ReplayOperations {
         return "Its messages wait for a worker, and none is running: start one (bellhop worker)."
     }
 
-    /// Returns the counts of the queue that schedulers consume, or `nil` if the broker has no such queue.
-    private func schedulersQueue() async throws -> QueueCounts? {
-        let (broker, name) = (try context.broker(), context.names.dead)
-        return try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
+    /// Returns the counts of the queue that schedulers consume; the queue is `nil` if the broker has none.
+    private func schedulersQueue() async -> Status.Observed<QueueCounts?> {
+        await .look(within: Self.patience) {
+            let (broker, name) = (try context.broker(), context.names.dead)
+            return try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
+        }
     }
 
-    private static func waiting(for error: any Error) -> String {
-        "It waits for the broker, which cannot be reached: \(error). A scheduler continues it when the broker is back."
+    private static func waiting(because why: String) -> String {
+        "It waits for the broker, which cannot be reached: \(why). A scheduler continues it when the broker is back."
     }
+
+    /// The time limit for the broker's answer: a page shows the progress every second.
+    private static let patience = Duration.seconds(3)
 }

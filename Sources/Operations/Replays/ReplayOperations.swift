@@ -147,6 +147,7 @@ package struct ReplayOperations: Sendable {
     package func answer(_ progress: ReplayProgress) async throws -> ReplayAnswer {
         let id = progress.replay.id
         let filter = progress.replay.filter
+        let now = SystemTime().timestamp
         let deferred = progress.outcomes[.deferred] == nil ? [] : try await store.deferred(of: id)
         let holds = deferred.isEmpty ? [] : try await HoldAdmin(pool: context.pool).all()
         return ReplayAnswer(
@@ -157,7 +158,8 @@ package struct ReplayOperations: Sendable {
             course: try await store.course(of: id),
             reach: progress.outcomes[.fannedOut] == nil ? nil : try await store.reach(of: id),
             group: try await FilterNames(of: [filter], in: deadLetters.store).group(of: filter),
-            now: SystemTime().timestamp
+            obstacle: progress.standstill(at: now) == nil ? nil : await obstacle(of: progress.replay),
+            now: now
         )
     }
 

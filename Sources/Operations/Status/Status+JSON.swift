@@ -188,8 +188,6 @@ extension Status {
 }
 
 extension JSONValue {
-    fileprivate static func optional(_ number: Int?) -> JSONValue { number.map(JSONValue.int) ?? .null }
-
     /// Converts microseconds since 1970.
     fileprivate static func instant(_ microseconds: Int64?) -> JSONValue {
         microseconds.map { .string("\(Instant(microseconds: $0))") } ?? .null

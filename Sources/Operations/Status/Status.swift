@@ -5,21 +5,6 @@ package import Store
 
 /// The state of one installation at one moment, if it could be read.
 package struct Status: Sendable {
-    /// A part of the installation that was read or could not be read.
-    package enum Observed<Value: Sendable>: Sendable {
-        case seen(Value)
-        /// With the reason why it could not be read.
-        case unseen(because: String)
-
-        package var value: Value? {
-            if case .seen(let value) = self { value } else { nil }
-        }
-
-        package var obstacle: String? {
-            if case .unseen(let reason) = self { reason } else { nil }
-        }
-    }
-
     /// The values from the database.
     package struct Database: Sendable {
         package let schema: Migrator.Status

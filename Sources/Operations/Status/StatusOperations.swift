@@ -37,8 +37,8 @@ package struct StatusOperations: Sendable {
 
     /// Returns the present status.
     package func status() async -> Status {
-        async let queues = Self.sight(within: Self.brokersPatience) { try await lookAtQueues() }
-        async let database = Self.sight { try await lookAtDatabase() }
+        async let queues = Status.Observed.look(within: Self.brokersPatience) { try await lookAtQueues() }
+        async let database = Status.Observed.look { try await lookAtDatabase() }
         async let told = askManagement()
         async let outbox = lookAtOutbox()
         var (seenQueues, seenDatabase) = (await queues, await database)
@@ -80,39 +80,10 @@ package struct StatusOperations: Sendable {
         return (error as? StoreError)?.textWithAdvice ?? "\(error)"
     }
 
-    private static func sight<Value>(
-        _ look: @Sendable () async throws -> Value
-    ) async -> Status.Observed<Value> {
-        do {
-            return .seen(try await look())
-        } catch {
-            return .unseen(because: text(of: error))
-        }
-    }
-
     /// The time limit for the broker's answer.
     ///
     /// It is shorter than its connections' timeout, which is that of a worker.
     private static let brokersPatience = Duration.seconds(6)
-
-    /// Limits a read that cannot be cancelled.
-    ///
-    /// After the limit the caller gets a result, and the read ends later.
-    private static func sight<Value: Sendable>(
-        within limit: Duration,
-        _ look: @escaping @Sendable () async throws -> Value
-    ) async -> Status.Observed<Value> {
-        let (sights, found) = AsyncStream<Status.Observed<Value>>.makeStream()
-        Task { _ = found.yield(await sight(look)) }
-        let timer = Task {
-            guard (try? await Task.sleep(for: limit)) != nil else { return }
-            let words = "it has answered nothing for \(limit.components.seconds) s; see docs/runbooks/broker.md"
-            found.yield(.unseen(because: words))
-        }
-        defer { timer.cancel() }
-        for await sight in sights { return sight }
-        return .unseen(because: "the caller no longer waits")
-    }
 
     private func lookAtQueues() async throws -> [QueueStatus] {
         let tiers = context.configuration.retryDelays.map(RetryTier.init)

@@ -72,8 +72,11 @@ package struct FanoutRecord: Sendable {
 
     // MARK: - Rate
 
-    /// Users per second since it last began to run; `nil` if the time or the progress is too small for an estimate.
+    /// Users per second since it last began to run, or since its last longer interruption.
+    ///
+    /// It is `nil` if the time or the progress is too small for an estimate, and while nothing progresses.
     package func rate(at now: Timestamp) -> Double? {
+        guard interruption(at: now) == nil else { return nil }
         let users = progress.users - progress.resumedUsers
         let end = finishedAt ?? (state == .paused ? pausedAt : nil) ?? now
         let passed = end.microseconds - progress.resumedAt.microseconds
@@ -83,6 +86,14 @@ package struct FanoutRecord: Sendable {
 
     /// The minimum time for an estimate of the rate, in microseconds.
     private static let leastWatched: Int64 = 1_000_000
+
+    /// The time without a complete page, if it is longer than usual; `nil` if it progresses or need not progress.
+    package func interruption(at now: Timestamp) -> Duration? {
+        standstill(at: now).flatMap { $0 >= Self.usualPause ? $0 : nil }
+    }
+
+    /// A page that takes longer is reported in place of a rate.
+    private static let usualPause = Duration.seconds(10)
 
     /// The time without visible progress; `nil` if the state requires none.
     package func standstill(at now: Timestamp) -> Duration? {

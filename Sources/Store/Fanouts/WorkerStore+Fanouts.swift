@@ -197,12 +197,15 @@ extension WorkerStore {
 
     /// Adds a page's tally.
     ///
-    /// With the last page the fan-out is finished.
+    /// With the last page the fan-out is finished. After an interruption, such as a failure of the broker, the rate is
+    /// measured from the present.
     private static let count = Statement(
         """
         UPDATE fanouts f
         SET pages = pages + 1, users = users + $2::bigint, recorded = recorded + $3::bigint, sent = sent + $4::bigint,
             worked_at = now(),
+            resumed_at = CASE WHEN end_of.was_interrupted THEN now() ELSE resumed_at END,
+            resumed_users = CASE WHEN end_of.was_interrupted THEN users + $2::bigint ELSE resumed_users END,
             state = CASE WHEN end_of.is_last THEN 'finished' ELSE state END,
             trouble = CASE WHEN end_of.is_last THEN NULL ELSE trouble END,
             paused_at = CASE WHEN end_of.is_last THEN NULL ELSE paused_at END,
@@ -210,7 +213,9 @@ extension WorkerStore {
             planned_to = CASE WHEN end_of.is_last THEN '' ELSE planned_to END
         FROM (
             SELECT f.number AS of, f.is_planned AND f.state <> 'cancelled'
-                   AND NOT EXISTS (SELECT FROM fanout_pages p WHERE p.fanout = f.number) AS is_last
+                   AND NOT EXISTS (SELECT FROM fanout_pages p WHERE p.fanout = f.number) AS is_last,
+                   f.state = 'running' AND greatest(f.worked_at, f.resumed_at) < now() - interval '60 s'
+                       AS was_interrupted
             FROM fanouts f WHERE f.number = $1
         ) AS end_of
         WHERE f.number = end_of.of

@@ -296,6 +296,7 @@ extension ReplayProgress {
         let counts = try connection.run(counts, [.integer(id)])
         var (waiting, underWay) = (0, 0)
         var outcomes: [ReplayOutcome: Int] = [:]
+        var (lately, settledAt): (Int, Timestamp?) = (0, nil)
         for row in counts.indices {
             let count = try counts.number(row, 2)
             switch try counts.text(row, 0) {
@@ -306,13 +307,17 @@ extension ReplayProgress {
                     continue
                 }
                 outcomes[outcome] = count
+                lately += try counts.number(row, 3)
+                settledAt = [settledAt, try counts.timestamp(row, 4)].compactMap { $0 }.max()
             }
         }
         return ReplayProgress(
             replay: try ReplayRecord(record, 0),
             waiting: waiting,
             underWay: underWay,
-            outcomes: outcomes
+            outcomes: outcomes,
+            settledLately: lately,
+            settledAt: settledAt
         )
     }
 
@@ -322,7 +327,12 @@ extension ReplayProgress {
     )
 
     private static let counts = Statement(
-        "SELECT state, outcome, count(*) FROM replay_items WHERE replay_id = $1 GROUP BY state, outcome",
+        """
+        SELECT state, outcome, count(*),
+               count(*) FILTER (WHERE settled_at > now() - interval '\(ReplayProgress.latestSpan.components.seconds) s'),
+               max(settled_at)
+        FROM replay_items WHERE replay_id = $1 GROUP BY state, outcome
+        """,
         effect: .reads
     )
 }

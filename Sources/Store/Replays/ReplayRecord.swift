@@ -96,12 +96,15 @@ package struct ReplayRecord: Sendable {
     package let pauseReason: String?
     package let startedAt: Timestamp
     package let finishedAt: Timestamp?
+    /// The time at which it last began to run.
+    package let resumedAt: Timestamp
     /// Whether a scheduler currently runs it.
     package let isCarried: Bool
 
     static let columns = """
         r.id, r.state, r.filter, r.operator, r.because, r.items, r.rate::bigint, r.ramp::bigint, r.pause_share::bigint,
-        r.pause_reason, r.started_at, r.finished_at, coalesce(r.runner_until > now(), false), r.not_before
+        r.pause_reason, r.started_at, r.finished_at, coalesce(r.runner_until > now(), false), r.not_before,
+        r.resumed_at
         """
 
     /// Creates a replay from ``columns``.
@@ -123,6 +126,7 @@ package struct ReplayRecord: Sendable {
         startedAt = try rows.moment(row, 10)
         finishedAt = try rows.timestamp(row, 11)
         isCarried = try rows.boolean(row, 12)
+        resumedAt = try rows.moment(row, 14)
     }
 }
 
@@ -142,11 +146,54 @@ package struct ReplayProgress: Sendable {
     /// The number of sent items without an outcome.
     package let underWay: Int
     package let outcomes: [ReplayOutcome: Int]
+    /// The number of items that were settled within ``latestSpan``.
+    package let settledLately: Int
+    /// The time of the latest outcome; `nil` before the first one.
+    package let settledAt: Timestamp?
+
+    /// The time for which ``settledLately`` counts.
+    package static let latestSpan = Duration.seconds(30)
 
     package var settled: Int { outcomes.values.reduce(0, +) }
     /// The number of items that a cancellation left unsent, so that they are open again; they count as settled.
     package var left: Int { outcomes[.cancelled] ?? 0 }
     package var isFinished: Bool { replay.finishedAt != nil }
+
+    /// The time since which it has sent, or would have sent, without an interruption.
+    private var sendsSince: Timestamp {
+        max(replay.startedAt, replay.resumedAt, replay.pace.notBefore ?? replay.startedAt)
+    }
+
+    /// Whether it should progress at `now`.
+    private func shouldProgress(at now: Timestamp) -> Bool {
+        replay.state == .running && !isFinished && waiting + underWay > 0 && sendsSince <= now
+    }
+
+    /// The time without an outcome, if it is longer than usual; `nil` if it progresses or need not progress.
+    package func standstill(at now: Timestamp) -> Duration? {
+        guard shouldProgress(at: now) else { return nil }
+        let last = max(settledAt ?? sendsSince, sendsSince)
+        let passed = Duration.microseconds(now.microseconds - last.microseconds)
+        return passed >= Self.usualPause ? passed : nil
+    }
+
+    /// The estimated remaining time at the latest pace; `nil` if nothing is left to do, or no estimate is possible.
+    package func timeLeft(at now: Timestamp) -> Duration? {
+        guard shouldProgress(at: now), standstill(at: now) == nil, settledLately >= Self.leastSettled else {
+            return nil
+        }
+        let span = min(Self.latestSpan, .microseconds(now.microseconds - sendsSince.microseconds))
+        guard span >= Self.leastSpan else { return nil }
+        return span / settledLately * (waiting + underWay)
+    }
+
+    /// A pause between outcomes that needs no explanation.
+    ///
+    /// A replay sends at least one item per second.
+    private static let usualPause = Duration.seconds(5)
+    /// The minima for an estimate.
+    private static let leastSettled = 10
+    private static let leastSpan = Duration.seconds(2)
 }
 
 /// The outcomes of a replay over time, from its beginning until now or its end, in intervals of equal length.

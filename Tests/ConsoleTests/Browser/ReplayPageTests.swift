@@ -76,6 +76,37 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("a replay without progress has the time since its last outcome and the reason in place of a time left")
+        func standstill() async throws {
+            let letters = (1...40).map { DeadLetterSamples.rejected("l\($0)", reason: "missing-id", app: "drop") }
+            try await ConsoleStage.with(letters, environment: ["BELLHOP_AMQP_URL": "amqp://127.0.0.1:1"]) { stage in
+                let servers = stage.console.servers
+                let person = try await stage.console.signIn()
+                let replay = JSONObject([("options", ["reason": "missing-id"])])
+                _ = try await stage.console.act("replay", replay, as: person)
+                _ = try await servers.owner.run(
+                    """
+                    UPDATE replays SET started_at = now() - interval '1 min', resumed_at = now() - interval '1 min',
+                        runner = 's', runner_until = now() + interval '1 h'
+                    """
+                )
+                _ = try await servers.owner.run(
+                    """
+                    UPDATE replay_items SET state = 'settled', settled_at = now() - interval '8 s', outcome = 'recorded'
+                    WHERE position <= 20
+                    """
+                )
+                try await stage.signIn(at: "#/replays/1")
+                let lead = "$$('.lead').map((one) => one.textContent).join(' ')"
+                try await stage.until("/20 of 40 items settled, nothing settled for \\d+ s/.test(\(lead))")
+                let why = "$('.problem')?.textContent.startsWith('It waits for the broker, which cannot be reached: ')"
+                try await stage.until("\(why)")
+                let estimate = try await stage.ask("\(lead).includes(' left')")
+                #expect(estimate == false)
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test(
             "a finished replay lists the items that were not sent or that wait with their reasons, and names its group"
         )

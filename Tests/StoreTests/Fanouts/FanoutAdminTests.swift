@@ -30,6 +30,22 @@ struct FanoutAdminTests {
         }
     }
 
+    @Test("a fan-out without a complete page for some seconds has an interruption in place of a rate and a time left")
+    func interruption() async throws {
+        try await ServerFixture.withSchema { servers in
+            try await servers.addFollowers(100)
+            _ = try await servers.addFanout("e1", users: 40, plannedTo: "u00060", planned: [true])
+            let found = try await Self.admin(servers).latest(FanoutFilter(), atMost: 10)
+            #expect(found[0].record.interruption(at: found[0].asOf) == nil)
+            _ = try await servers.owner.run("UPDATE fanouts SET worked_at = now() - interval '12 s'")
+            let later = try await Self.admin(servers).latest(FanoutFilter(), atMost: 10)[0]
+            let still = try #require(later.record.interruption(at: later.asOf))
+            #expect(still >= .seconds(12))
+            #expect(later.record.rate(at: later.asOf) == nil)
+            #expect(later.secondsLeft == nil)
+        }
+    }
+
     @Test("an event for everyone counts recipients, and none remain after the last planned page")
     func everyone() async throws {
         try await ServerFixture.withSchema { servers in

@@ -123,6 +123,27 @@ struct FanoutPageTests {
         }
     }
 
+    @Test("the rate is measured from the first page that ends after an interruption")
+    func interrupted() async throws {
+        try await ServerFixture.withSchema { servers in
+            let (book, page) = try await Self.open(for: 1...20, in: servers)
+            var tally = PageCounts()
+            tally.users = 7
+            let measured = "SELECT users || ' ' || resumed_users || ' ' || (resumed_at = worked_at) FROM fanouts"
+            guard case .open(let first) = try await Self.take(page, book) else {
+                throw ServerFixtureError("the page is not open")
+            }
+            _ = try await book.finish(page, tally)
+            #expect(try await servers.column(measured) == ["7 0 false"])
+            let away = "UPDATE fanouts SET worked_at = now() - interval '5 min', resumed_at = now() - interval '6 min'"
+            _ = try await servers.owner.run(Statement(away), [])
+            let second = try #require(first.further.first)
+            _ = try await Self.take(second, book)
+            _ = try await book.finish(second, tally)
+            #expect(try await servers.column(measured) == ["14 14 true"])
+        }
+    }
+
     @Test("a page that fails repeatedly pauses its fan-out and gets as many attempts again after a resume")
     func poison() async throws {
         try await ServerFixture.withSchema { servers in

@@ -77,13 +77,19 @@ function fanoutAct(act) {
   return `discard of ${of(act.discarded, "held delivery", "held deliveries")}`;
 }
 
+/** Returns the rate and the time left, or the reason why there are none. */
+function fanoutPace(one) {
+  if (one.state === "running" && !one.hasWorker) return ["no worker runs"];
+  if (one.stillSeconds) return [`no page complete for ${span(one.stillSeconds)}`];
+  return [one.usersPerSecond ? `${short(one.usersPerSecond)} per second` : "", one.secondsLeft ? `about ${span(one.secondsLeft)} left` : ""].filter(Boolean);
+}
+
 function fanoutCard(one) {
   return el("li", { class: "group" },
     el("div", { class: "group-words" },
       el("h2", {}, link(`#/fanouts/${one.fanout}`, `${one.app} · ${one.type}`, { "data-row": "" }), fanoutTags(one), el("span", { class: "muted" }, one.everyone ? "to everyone" : `to ${one.topic}`), el("code", {}, one.event)),
       progressBar(fanoutShare(one), fanoutWords(one), one.stalled || one.trouble ? "bad" : one.state === "paused" ? "warn" : ""),
-      el("p", { class: "muted small" }, fanoutWords(one), one.usersPerSecond ? ` · ${short(one.usersPerSecond)}/s` : "",
-        one.secondsLeft ? ` · about ${span(one.secondsLeft)} left` : "", one.state === "running" && !one.hasWorker ? " · no worker runs" : "", " · begun ", ago(one.startedAt), one.trouble ? ` · ${one.trouble}` : "")),
+      el("p", { class: "muted small" }, [fanoutWords(one), ...fanoutPace(one)].join(" · "), " · begun ", ago(one.startedAt), one.trouble ? ` · ${one.trouble}` : "")),
     el("div", { class: "acts" }, fanoutControls(one)));
 }
 
@@ -115,7 +121,7 @@ function fanoutDetail(one) {
     el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs")),
     el("div", { class: "headline" }, el("h2", {}, `${one.app} · ${one.type}`), fanoutTags(one), el("code", {}, one.event)),
     progressBar(fanoutShare(one), fanoutWords(one), one.stalled ? "bad" : one.state === "paused" ? "warn" : ""),
-    el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), one.usersPerSecond ? `, ${short(one.usersPerSecond)} per second` : "", one.secondsLeft ? `, about ${span(one.secondsLeft)} left` : ""),
+    el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), ...fanoutPace(one).map((words) => `, ${words}`)),
     one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: `problem ${one.stalled ? "" : "degraded"}` }, icon("bad"), el("span", {}, linked(words))))) : null,
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },

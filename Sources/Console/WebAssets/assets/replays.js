@@ -115,9 +115,6 @@ function replayShown(replay) {
   // The unsent items of a cancelled replay are settled without progress.
   const sent = settled - replay.left;
   const share = replay.items > 0 ? sent / replay.items : 1;
-  const seconds = (Date.now() - Math.max(Date.parse(replay.startedAt), Date.parse(replay.notBefore ?? replay.startedAt))) / 1_000;
-  const pace = replay.rate ? 1 / replay.rate : settled >= 20 && seconds > 2 ? seconds / settled : null;
-  const left = replayState(replay) === "running" && pace !== null ? pace * (replay.items - settled) : null;
   const words = replay.state === "cancelled" ? `${grouped(replay.items - replay.left)} of ${of(replay.items, "item")} replayed, ${grouped(replay.left)} left unsent`
     : `${grouped(settled)} of ${of(replay.items, "item")} settled`;
   return [
@@ -127,7 +124,8 @@ function replayShown(replay) {
     el("p", { class: "lead" }, `By ${replay.by}, ${replay.scheduled ? "created" : "begun"} `, ago(replay.startedAt), replay.scheduled ? [", starts ", ago(replay.notBefore)] : "", `: ${replay.because}`),
     progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
     el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", unsentWords(replay), replay.reach ? `, fanned out ${replay.reach.words}` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
-      left === null ? "" : `, about ${span(left)} left`, replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
+      replay.secondsLeft ? `, about ${span(replay.secondsLeft)} left` : replay.stillSeconds ? `, nothing settled for ${span(replay.stillSeconds)}` : "", replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
+    replay.obstacle ? el("ul", { class: "problems" }, el("li", { class: "problem degraded" }, icon("bad"), el("span", {}, linked(replay.obstacle)))) : null,
     replay.letter ? replayedLetter(replay.letter, replay.userHas) : null,
     el("div", { class: "acts" }, replayControls(replay)),
     el("div", { class: "two" },
