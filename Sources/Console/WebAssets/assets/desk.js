@@ -87,21 +87,9 @@ function compositionWords({ composition, otherItems }) {
   return [...composition.map((part) => `${name(part)} ${grouped(part.items)}`), otherItems > 0 ? `others ${grouped(otherItems)}` : null].filter(Boolean);
 }
 
-/** The order of groups on the open page: it stays, so that no group moves under the pointer. New groups come last. */
-const groupOrder = { page: "", known: [] };
-
-function ordered(groups, params) {
-  const page = params.toString();
-  if (groupOrder.page !== page || groupOrder.known.length === 0) Object.assign(groupOrder, { page, known: groups.map(({ fingerprint }) => fingerprint) });
-  const fresh = groups.filter(({ fingerprint }) => !groupOrder.known.includes(fingerprint));
-  groupOrder.known.push(...fresh.map(({ fingerprint }) => fingerprint));
-  return [...groups].sort((one, other) => groupOrder.known.indexOf(one.fingerprint) - groupOrder.known.indexOf(other.fingerprint));
-}
-
 const deskView = {
   title: "Dead letters",
   every: 5,
-  opened: () => Object.assign(groupOrder, { page: "", known: [] }),
   controls: (params) => [deskTabs("desk", params), filterBar("desk", params)],
   load: (params) => client.ask("groups", filterOf(params)),
   show(found, params) {
@@ -109,8 +97,7 @@ const deskView = {
       return [params.size > 0 ? nothing("search", "Nothing matches", "No dead letters are like this.")
         : nothing("good", "No dead letters", "No accepted event needs attention.")];
     }
-    const groups = ordered(found.groups, params);
-    const isSorted = groups.every((group, place) => group === found.groups[place]);
+    const { entries: groups, isSorted } = inPlace(found.groups, ({ fingerprint }) => fingerprint);
     return [
       el("p", { class: "lead" }, el("b", {}, of(found.items, "item")), ` in ${of(found.groupCount, "group")}, `,
         isSorted ? "those with the most users first." : "in their order when the page was opened; new groups are below.",

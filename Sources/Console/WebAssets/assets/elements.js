@@ -192,6 +192,20 @@ function linked(words) {
   return documented(inConsole(words));
 }
 
+/** The keys of the open page's cards in their displayed order. */
+let places = [];
+
+/**
+ * Returns the entries in the order that the open page has shown, so that no card moves under the pointer, and whether it
+ * is still the server's order. New entries come last, or first.
+ */
+function inPlace(found, keyOf, { isNewFirst = false } = {}) {
+  const fresh = found.map(keyOf).filter((key) => !places.includes(key));
+  places = isNewFirst ? [...fresh, ...places] : [...places, ...fresh];
+  const entries = [...found].sort((one, other) => places.indexOf(keyOf(one)) - places.indexOf(keyOf(other)));
+  return { entries, isSorted: entries.every((one, place) => one === found[place]) };
+}
+
 /** Creates the message for an empty list. */
 function nothing(sign, title, words) {
   return el("div", { class: "nothing" }, el("div", { class: `sign ${sign}` }, icon(sign)), el("p", { class: "big" }, title),

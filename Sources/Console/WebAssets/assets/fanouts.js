@@ -144,6 +144,10 @@ const fanoutsView = {
   show(found) {
     if (found.fanout) return fanoutDetail(found);
     if (found.count === 0) return [nothing("fanouts", "No fan-outs", "Events for a topic or for everyone show here while they are on their way, and after.")];
-    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", running and paused ones first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
+    const { entries, isSorted } = inPlace(found.fanouts, ({ fanout }) => fanout, { isNewFirst: true });
+    return [
+      el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), isSorted ? ", running and paused ones first." : ", in their order when the page was opened; new ones are above."),
+      el("ul", { class: "groups" }, entries.map(fanoutCard)),
+    ];
   },
 };

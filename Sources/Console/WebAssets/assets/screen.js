@@ -119,7 +119,7 @@ async function open() {
   const first = screen.main.querySelector("[data-first]");
   if (first) first.focus({ preventScroll: true });
   else if (document.activeElement === document.body) screen.main.focus({ preventScroll: true });
-  view.opened?.();
+  places = [];
   let before = null;
   let last = null;
   let loadedAt = Date.now();

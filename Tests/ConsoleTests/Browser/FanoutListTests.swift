@@ -1,0 +1,33 @@
+import IntegrationSupport
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Console
+
+extension ConsoleBrowserTests {
+    @Suite("The list of fan-outs in the console")
+    struct FanoutListTests {
+        @Test("fan-outs keep their places while the page is open, and a new one comes first")
+        func places() async throws {
+            try await ConsoleStage.with { stage in
+                let servers = stage.console.servers
+                for event in ["e1", "e2"] { _ = try await servers.addFanout(event, plannedTo: "u00010") }
+                try await stage.signIn(at: "#/fanouts")
+                let card = "`${one.querySelector('code').textContent} ${one.querySelector('.tag').textContent}`"
+                let cards = "$$('.group').map((one) => \(card)).join()"
+                try await stage.until(cards, is: "e2 running,e1 running")
+                try await stage.until("$('.lead').textContent === '2 fan-outs, running and paused ones first.'")
+                let ended = "UPDATE fanouts SET state = 'finished', finished_at = now() WHERE event_id = 'e2'"
+                _ = try await servers.owner.run(Statement(ended))
+                _ = try await servers.addFanout("e3", state: .finished)
+                try await stage.until(cards, is: "e3 finished,e2 finished,e1 running")
+                try await stage.until("$('.lead').textContent.endsWith('; new ones are above.')")
+                try await stage.open("holds")
+                try await stage.open("fanouts")
+                try await stage.until(cards, is: "e1 running,e3 finished,e2 finished")
+                try await stage.expectQuiet()
+            }
+        }
+    }
+}
