@@ -29,5 +29,27 @@ extension ConsoleBrowserTests {
                 try await stage.expectQuiet()
             }
         }
+
+        @Test("the pages of fan-outs and replays refresh every two seconds while one of them runs")
+        func pace() async throws {
+            let files = try ["replays", "fanouts"].map { name in
+                try Checkout.text("Sources/Console/WebAssets/assets/\(name).js")
+            }
+            let paces = """
+                const [running, done] = [{ state: "running" }, { state: "finished", finishedAt: "2026-03-01T04:05:06Z" }];
+                const scheduled = { ...running, scheduled: true };
+                return [
+                    ...[[running, done], [done], []].map((fanouts) => fanoutsView.pace({ fanouts })),
+                    ...[running, done].map((one) => fanoutsView.pace({ fanout: 1, ...one })),
+                    ...[[running, done], [scheduled], [done]].map((replays) => replaysView.pace({ replays })),
+                    ...[running, scheduled, done].map((one) => replaysView.pace({ replay: 1, ...one })),
+                ].join();
+                """
+            try await BrowserProgram.shared.withDriver { browser in
+                try await browser.go(to: "about:blank")
+                let found = try await browser.run((files + [paces]).joined(separator: "\n"))
+                #expect(found.string == "2,10,10,2,10,2,5,5,1,5,30")
+            }
+        }
     }
 }

@@ -139,7 +139,7 @@ function fanoutDetail(one) {
 const fanoutsView = {
   title: "Fan-outs",
   // One fan-out's page counts up to 100,000 users at each call, and a list reads as many deliveries if some wait.
-  pace: (found) => (found.fanout || found.fanouts?.some((one) => one.held || one.pushesWait) ? 10 : 3),
+  pace: (found) => ((found.fanouts ?? [found]).some(({ state }) => state === "running") ? 2 : 10),
   load: (params, number) => (number ? client.ask("fanout", {}, [number]) : client.ask("fanouts")),
   show(found) {
     if (found.fanout) return fanoutDetail(found);

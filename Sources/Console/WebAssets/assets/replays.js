@@ -152,8 +152,11 @@ const replaysView = {
     const letter = await client.ask("letter", {}, items).catch(() => null);
     return { ...found, letter, userHas: letter && found.finishedAt ? await whatUserHas(letter) : null };
   },
-  /** A running replay is polled every second. */
-  pace: (found) => (found.replays || found.scheduled || found.userHas?.isOpen ? 5 : found.finishedAt ? 30 : 1),
+  /** A running replay is polled every second, a list that has one every two seconds. */
+  pace(found) {
+    if (found.replays) return found.replays.some((one) => replayState(one) === "running") ? 2 : 5;
+    return found.scheduled || found.userHas?.isOpen ? 5 : found.finishedAt ? 30 : 1;
+  },
   show(found) {
     if (!found.replays) return replayShown(found);
     if (found.replays.length === 0) return [nothing("replays", "No replays yet", "Start a replay from dead letters; it runs in the background.")];

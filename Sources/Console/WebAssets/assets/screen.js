@@ -59,6 +59,9 @@ function frame() {
   return { main, menu };
 }
 
+/** The shortest pause as a multiple of the time that the last load took, so that no page loads all the time. */
+const LOAD_FACTOR = 4;
+
 /** The pause of a hidden tab whose title shows a count, in seconds. */
 const HIDDEN_PAUSE = 60;
 
@@ -123,11 +126,12 @@ async function open() {
   let before = null;
   let last = null;
   let loadedAt = Date.now();
+  /** The pause before the next refresh, in seconds; zero for a page that is not refreshed. */
+  let usual = view.every ?? 0;
   let timer = null;
   clearInterval(clockTimer);
   clockTimer = setInterval(() => {
     const seconds = (Date.now() - loadedAt) / 1_000;
-    const usual = view.every ?? view.pace?.(last ?? {}) ?? 0;
     const isOld = last !== null && usual > 0 && seconds > 2 * usual + 3 && !document.hidden;
     age.hidden = !isOld;
     if (isOld) age.textContent = `${span(seconds)} old`;
@@ -138,6 +142,7 @@ async function open() {
     if (here !== visit || isLooking) return;
     isLooking = true;
     let pause = view.every ?? 0;
+    const begun = Date.now();
     try {
       const found = await view.load(params, subject);
       if (here !== visit) return;
@@ -145,7 +150,9 @@ async function open() {
       body.classList.remove("stale");
       loadedAt = Date.now();
       const mark = JSON.stringify(found);
-      pause = view.pace?.(found) ?? pause;
+      const pace = view.every ?? view.pace?.(found) ?? 0;
+      usual = pace > 0 ? Math.max(pace, (LOAD_FACTOR * (loadedAt - begun)) / 1_000) : 0;
+      pause = usual;
       if (before !== null && mark !== before && isOccupied(body)) {
         pause = Math.min(pause || 1, 1);
       } else {
