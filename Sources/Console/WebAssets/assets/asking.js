@@ -40,6 +40,14 @@ function reasonButton(by, note, item, kind = "small") {
   return button("Add a reason", () => addReason(note, [String(item)]), { kind, key: `${note}-${item}` });
 }
 
+/** Whether an input has text, and not a choice. */
+const holdsText = (input) => input.matches("textarea, input:not([type=checkbox])") && input.value.trim() !== "";
+
+/** Closes the dialogs of a page that was left, except those into which the operator has typed. */
+function leaveDialogs() {
+  for (const box of document.querySelectorAll("dialog")) if (!box.querySelector("[data-typed]")) box.dispatchEvent(new Event("cancel"));
+}
+
 /** Opens a dialog; `build(close)` creates its content. Resolves when it is closed. */
 function dialog(title, build) {
   return new Promise((resolve) => {
@@ -53,6 +61,7 @@ function dialog(title, build) {
     };
     box.addEventListener("cancel", (event) => (event.preventDefault(), close(null)));
     box.addEventListener("click", (event) => event.target === box && close(null));
+    box.addEventListener("input", ({ target }) => target.toggleAttribute("data-typed", holdsText(target)));
     box.append(el("div", { class: "dialog-body" },
       el("div", { class: "dialog-head" }, el("h2", { id: "dialog-title" }, title),
         el("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => close(null) }, icon("cross"))),

@@ -101,7 +101,7 @@ async function rewrite(id) {
     }
   }
   const draft = `${client.session?.name} ${id}`;
-  const text = el("textarea", { name: "text", rows: 12, "data-first": "", class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body" });
+  const text = el("textarea", { name: "text", rows: 12, "data-first": "", class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body", "data-typed": drafts.has(draft) });
   text.value = bodyText(revealed.letter.origin);
   const before = text.value.trim();
   text.value = drafts.get(draft) ?? text.value;

@@ -265,6 +265,7 @@ client.onSignedOut = () => {
 };
 addEventListener("hashchange", () => {
   if (!client.session) return;
+  leaveDialogs();
   if (address().name !== "letters") ticked.clear();
   if (address().name !== "letter") Object.assign(revealed, { id: null, letter: null });
   open();
