@@ -30,6 +30,36 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("the stop of a campaign shows that it is in progress, and can be pressed again after a failure")
+        func stopping() async throws {
+            try await ConsoleStage.with { stage in
+                _ = try await stage.console.servers.addFanout("e1", plannedTo: "u00010")
+                try await stage.signIn(at: "#/fanouts")
+                try await stage.until("named('Stop this campaign') !== undefined")
+                // The answer of an act waits until the test gives it.
+                let waiting = """
+                    (window.past = window.fetch, window.calls = 0, window.fetch = (path, ...rest) =>
+                        path.includes("/acts/") ? (window.calls += 1, new Promise((_, fail) => { window.fail = fail; }))
+                            : window.past(path, ...rest), true)
+                    """
+                try await stage.ask(waiting)
+                try await stage.ask("(named('Stop this campaign').focus(), named('Stop this campaign').click())")
+                try await stage.until("named('Stopping …')?.ariaDisabled === 'true'")
+                try await stage.until("document.activeElement === named('Stopping …')", "it keeps the focus")
+                let loads = "performance.getEntriesByName(`${location.origin}/api/fanouts`).length"
+                let before = try await stage.ask(loads).number?.int64 ?? 0
+                try await stage.until("\(loads) > \(before) + 1", "the page was updated")
+                let calls = try await stage.ask("(named('Stopping …').click(), window.calls)")
+                #expect(calls == 1, "it is performed once")
+                try await stage.ask("(window.fail(new Error()), true)")
+                try await stage.until("$('#toasts .bad') !== null")
+                try await stage.until("named('Stop this campaign')?.ariaDisabled === null")
+                try await stage.ask("(window.fetch = window.past, true)")
+                try await stage.press("Stop this campaign")
+                try await stage.until("$('#toasts').textContent.includes('Stopped: fan-out 1 begins no further page')")
+            }
+        }
+
         @Test("the pages of fan-outs and replays refresh every two seconds while one of them runs")
         func pace() async throws {
             let files = try ["replays", "fanouts"].map { name in

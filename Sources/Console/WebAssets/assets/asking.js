@@ -15,14 +15,21 @@ function toast(words, { isBad = false, offer = null } = {}) {
 /**
  * Performs an action immediately, without a dialog: it loses nothing, and each second counts.
  *
- * The reason can be added afterwards; `note` is the action that stores it.
+ * The reason can be added afterwards; `note` is the action that stores it. The button with the key has the text
+ * `doing` meanwhile and cannot be pressed, also if its page is updated.
  */
-async function performAtOnce({ act, note, body, says }) {
+async function performAtOnce({ act, note, body, says, key, doing }) {
+  inProgress.set(key, doing);
+  redraw();
   try {
     const answer = await client.act(act, { ...body, agreed: 1, because: "no reason given yet" });
+    // The page is refreshed next; until then its button stays as it is.
+    inProgress.delete(key);
     const words = answer.done && answer.code === 0 ? (typeof says === "function" ? says(answer.done) : says) : inConsole(answer.nothing?.[0] ?? "Nothing was changed.");
     toast(words, { offer: ["Add a reason", () => addReason(note, body.items)] });
   } catch (refused) {
+    inProgress.delete(key);
+    redraw();
     toast(capital(inConsole(refused.message)), { isBad: true });
   }
 }

@@ -70,9 +70,14 @@ function icon(name) {
   return draw("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "icon" }, draw("path", { d: PATHS[name] }));
 }
 
+/** The texts of buttons whose action is in progress, by the buttons' keys. */
+const inProgress = new Map();
+
 /** Creates a button; `kind` is `main`, `danger`, `quiet` or nothing. */
 function button(words, act, { kind = "", key = words, ...attributes } = {}) {
-  return el("button", { type: "button", class: `button ${kind}`, "data-key": key, onclick: act, ...attributes }, words);
+  // A disabled button would lose the focus.
+  const press = (event) => (inProgress.has(key) ? null : act(event));
+  return el("button", { type: "button", class: `button ${kind}`, "data-key": key, "aria-disabled": inProgress.has(key), onclick: press, ...attributes }, inProgress.get(key) ?? words);
 }
 
 function link(href, words, attributes = {}) {

@@ -14,12 +14,13 @@ function fanoutShare(one) {
 function fanoutControls(one, small = true) {
   if (!client.isOperator) return [];
   const items = [String(one.fanout)];
+  const [pauseKey, stopKey] = [`pause-${one.fanout}`, `stop-${one.fanout}`];
   const pause = button("Pause", () => performAtOnce({
-    act: "fanout-pause", note: "fanout-note", body: { items }, says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent, unless a hold stops them.`,
-  }).then(refreshSoon), { kind: small ? "small" : "", key: `pause-${one.fanout}` });
+    act: "fanout-pause", note: "fanout-note", body: { items }, key: pauseKey, doing: "Pausing …", says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent, unless a hold stops them.`,
+  }).then(refreshSoon), { kind: small ? "small" : "", key: pauseKey });
   const stop = button("Stop this campaign", () => performAtOnce({
-    act: "fanout-stop", note: "fanout-note", body: { items }, says: (done) => done.tooLate ?? `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out.${goneWords(done.results)}`,
-  }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: `stop-${one.fanout}` });
+    act: "fanout-stop", note: "fanout-note", body: { items }, key: stopKey, doing: "Stopping …", says: (done) => done.tooLate ?? `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out.${goneWords(done.results)}`,
+  }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: stopKey });
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, reasons: verb === "resume" ? REASONS.release : [], title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
     body: () => ({ items: [String(one.fanout)] }),

@@ -17,8 +17,9 @@ function replayControls(replay, small = false) {
     act: "replay-rate", title: `Rate of replay ${replay.replay}`, verb: "Change the rate", asksForCount: false, extra: rateField(true),
     body: (extra) => ({ items: [String(replay.replay)], options: extra }), says: (done) => `Changed the rate of replay ${replay.replay} to ${grouped(done.rate)} per second.`,
   }).then(refreshSoon);
+  const pauseKey = `pause-replay-${replay.replay}`;
   const pause = () => performAtOnce({
-    act: "replay-pause", note: "replay-note", body: { items: [String(replay.replay)] }, says: `Paused replay ${replay.replay}.`,
+    act: "replay-pause", note: "replay-note", body: { items: [String(replay.replay)] }, key: pauseKey, doing: "Pausing …", says: `Paused replay ${replay.replay}.`,
   }).then(refreshSoon);
   const control = (verb, words, danger) => button(words, () => perform({
     act: `replay-${verb}`, title: `${words} replay ${replay.replay}`, verb: words, danger, asksForCount: false,
@@ -30,7 +31,7 @@ function replayControls(replay, small = false) {
   const cancel = control("cancel", "Cancel", true);
   const change = small ? null : button("Rate …", rate, { key: "rate" });
   if (replay.state === "paused") return [control("resume", "Resume"), change, cancel];
-  return replay.state === "running" ? [button("Pause", pause, { kind: small ? "small" : "main", key: `pause-${replay.replay}` }), change, cancel] : [];
+  return replay.state === "running" ? [button("Pause", pause, { kind: small ? "small" : "main", key: pauseKey }), change, cancel] : [];
 }
 
 /** Outcomes after which the users have what was replayed. */
