@@ -28,5 +28,31 @@ extension ConsoleBrowserTests {
                 try await stage.expectQuiet()
             }
         }
+
+        @Test("the count to type and the buttons stay in view at any size", arguments: [(1_280, 800), (320, 568)])
+        func foot(width: Int, height: Int) async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.browser.resize(width: width, height: height, isStill: true)
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 4")
+                try await stage.pressInGroup("missing-audience", "Replay")
+                try await stage.until("$('dialog [name=sure]')?.closest('[hidden]') === null")
+                try await stage.until("$('dialog [name=typed]').closest('label').textContent === 'Type 14 to confirm'")
+                try await stage.ask("($('dialog details').open = true, $('dialog').scrollTop = 0, true)")
+                let isScrolled = try await stage.ask("$('dialog').scrollHeight > $('dialog').clientHeight")
+                #expect(isScrolled == true, "the dialog is longer than the window")
+                let isSeen = """
+                    [$('[name=typed]'), $('[name=sure]'), named('Cancel'), named('Replay 14')].every((one) => {
+                        const box = one.getBoundingClientRect();
+                        const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+                        return box.top >= 0 && box.bottom <= innerHeight && one.contains(top);
+                    })
+                    """
+                try await stage.until(isSeen, "the fields and both buttons are seen")
+                let fits = try await stage.ask("$('dialog').scrollWidth <= $('dialog').clientWidth")
+                #expect(fits == true)
+                try await stage.expectQuiet()
+            }
+        }
     }
 }

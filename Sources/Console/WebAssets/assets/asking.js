@@ -117,7 +117,7 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
     const because = el("textarea", { name: "because", rows: 2, maxlength: 2_000, required: true, autofocus: true });
     const typingLabel = el("span", {}, "Type the count");
     const typed = el("input", { name: "typed", inputmode: "numeric", autocomplete: "off" });
-    const typing = el("div", { hidden: true }, el("label", { class: "field" }, typingLabel, typed));
+    const typing = el("label", { class: "field typing", hidden: true }, typingLabel, typed);
     const forecast = el("div", { class: "shown", "aria-live": "polite" });
     const sure = el("input", { type: "checkbox", name: "sure" });
     const sureBox = el("label", { class: "check", hidden: true }, sure, "Do it anyway");
@@ -250,8 +250,8 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
     return el("form", { class: "asking", onsubmit: send }, about ? el("p", { class: "muted about" }, about) : null,
       note ? el("p", { class: "muted" }, note) : null, shown, forecast, extras,
       field("Reason", because, `For the audit, with your name: ${client.session?.name ?? ""}.`),
-      reasons.length > 0 ? el("div", { class: "acts", role: "group", "aria-label": "Usual reasons" }, reasons.map(usual)) : null, sureBox, typing, fault,
-      el("div", { class: "dialog-foot" }, button(verb === "Cancel" ? "Back" : "Cancel", () => close(null), { kind: "quiet" }), go));
+      reasons.length > 0 ? el("div", { class: "acts", role: "group", "aria-label": "Usual reasons" }, reasons.map(usual)) : null, fault,
+      el("div", { class: "dialog-foot" }, sureBox, typing, button(verb === "Cancel" ? "Back" : "Cancel", () => close(null), { kind: "quiet" }), go));
   });
 }
 
