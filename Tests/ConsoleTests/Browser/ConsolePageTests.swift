@@ -459,6 +459,7 @@ extension ConsoleBrowserTests {
                 let rows = try await stage.ask("$$('.group').length")
                 #expect(rows == 1, "the data stays")
                 try await stage.until("$('.body').classList.contains('stale')")
+                try await stage.until("$('.away').textContent.includes('The data shown may be old.')")
             }
         }
 
@@ -470,6 +471,8 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('.sights')?.textContent.includes('Database is away')")
                 try await stage.open("desk")
                 try await stage.until("$('.away') && !$('.away').hidden")
+                let words = try await stage.ask("$('.away p').textContent")
+                #expect(words == "The database does not answer.", "no data is shown")
             }
         }
     }

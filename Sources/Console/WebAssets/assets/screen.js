@@ -77,9 +77,9 @@ function rest(look, pause) {
 }
 
 /** Returns the message of a failed load: first what it means, then the server's words. */
-function faultShown({ status, code, message }) {
+function faultShown({ status, code, message }, hasData) {
   if (status !== 503 || code !== "unavailable") return el("span", {}, linked(capital(message)));
-  return el("div", {}, el("p", {}, "The database does not answer. The data shown may be old."),
+  return el("div", {}, el("p", {}, `The database does not answer.${hasData ? " The data shown may be old." : ""}`),
     el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, linked(message))));
 }
 
@@ -167,7 +167,7 @@ async function open() {
       if (here !== visit || !client.session) return;
       fault.hidden = false;
       if (view.isBroken) showIcon(true);
-      fill(fault, icon("bad"), faultShown(refused));
+      fill(fault, icon("bad"), faultShown(refused, last !== null));
       if (last === null) fill(body, nothing("bad", "Not available", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
       else body.classList.add("stale");
       pause = Math.max(pause, 3);
