@@ -21,11 +21,12 @@ extension Call {
     /// If the database is unavailable, the failure names the attempted command.
     func withOperations<Value: Sendable>(
         _ attempted: String,
+        isAct: Bool,
         _ body: (OperationsContext) async throws -> Value
     ) async throws -> Value {
         let setup = try setup(requiring: [.databaseURL])
         do {
-            return try await setup.withOperatorPool(attempted) { pool in
+            return try await setup.withOperatorPool(attempted, isAct: isAct) { pool in
                 try await body(operationsContext(setup, pool))
             }
         } catch let error as OperationError {

@@ -8,6 +8,11 @@ protocol CommandVerb: RawRepresentable<String>, CaseIterable {
     var options: Set<String> { get }
 }
 
+extension CommandVerb {
+    /// Whether the verb changes something, so that the audit records its reason.
+    var isAct: Bool { options.contains("because") }
+}
+
 extension Words {
     /// Returns the verb that the first operand names, or `usual` without an operand.
     ///

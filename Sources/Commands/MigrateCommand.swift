@@ -38,6 +38,7 @@ enum MigrateCommand: Command {
         let isCheck = call.words.has("check")
         return try await reaching(
             for: isCheck ? "looking at the schema" : "migrating the schema",
+            isAct: !isCheck,
             whatToDo: "bring the database back, then run it again: what is applied is whole"
         ) {
             try await setup.withPool(as: nil, name: name, patience: .seconds(600)) { pool in

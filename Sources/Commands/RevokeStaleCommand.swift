@@ -46,6 +46,7 @@ enum RevokeStaleCommand: Command {
         let setup = try call.setup(requiring: [.databaseURL])
         return try await reaching(
             for: "revoke-stale",
+            isAct: true,
             whatToDo: "bring the database back, then run it again: what has ended meanwhile is not looked for twice"
         ) {
             try await setup.withPool(as: .worker, name: name) { pool in

@@ -24,6 +24,7 @@ enum TopologyCommand: Command {
         let (broker, plan) = (try setup.broker(), setup.plan(try setup.catalogs()))
         return try await reaching(
             for: "topology \(act.rawValue)",
+            isAct: act == .apply,
             whatToDo: "it requires broker and database: start the unavailable one, then run it again"
         ) {
             try await setup.withPool(as: .admin, name: name) { pool in

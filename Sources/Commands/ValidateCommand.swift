@@ -42,7 +42,7 @@ enum ValidateCommand: Command {
     /// Counts everyone of each app; empty without a database, which validation does not require.
     private static func counts(of apps: [String], _ setup: CommandContext) async -> [EveryoneCount] {
         guard setup.configuration.databaseURL != nil else { return [] }
-        let found = try? await setup.withOperatorPool(name) { pool in
+        let found = try? await setup.withOperatorPool(name, isAct: false) { pool in
             var counts: [EveryoneCount] = []
             for app in apps { counts.append(try await EveryoneCount(in: app, on: pool)) }
             return counts

@@ -40,7 +40,7 @@ extension Operation {
         -> JSONValue
     {
         guard case .reading(let read) = work else { preconditionFailure("\(name) is an act") }
-        do { return try await read(fields, context) } catch { throw OperationError(error, during: name) }
+        do { return try await read(fields, context) } catch { throw OperationError(error, during: name, isAct: isAct) }
     }
 
     /// Performs an act, or asks the question before it if there is no consent yet.
@@ -50,6 +50,8 @@ extension Operation {
         in context: OperationsContext
     ) async throws(OperationError) -> ActAnswer {
         guard case .act(let act) = work else { preconditionFailure("\(name) changes nothing") }
-        do { return try await act(fields, consent, context) } catch { throw OperationError(error, during: name) }
+        do { return try await act(fields, consent, context) } catch {
+            throw OperationError(error, during: name, isAct: isAct)
+        }
     }
 }

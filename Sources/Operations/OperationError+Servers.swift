@@ -4,8 +4,8 @@ import Settings
 import Store
 
 extension OperationError {
-    /// Converts an error of any kind that an operation met.
-    init(_ error: any Error, during name: String) {
+    /// Converts an error of any kind that an operation met, which is an act or a reading.
+    init(_ error: any Error, during name: String, isAct: Bool) {
         switch error {
         case let error as OperationError: self = error
         case let failure as CommandFailure:
@@ -18,7 +18,7 @@ extension OperationError {
         case let error as StoreError:
             let back = "bring the database back (docs/runbooks/database.md), and look again"
             let advice = error.exitCode == .unavailable ? back : error.advice ?? back
-            self.init(Kind(error.exitCode), attempted: name, error.textWithOutcome, advice: advice)
+            self.init(Kind(error.exitCode), attempted: name, error.text(isAct: isAct), advice: advice)
         default:
             self.init(.failed, attempted: name, "\(error)", advice: "report it with the log")
         }

@@ -26,17 +26,23 @@ extension StoreError {
         }
     }
 
-    /// The text for people; if no connection could be made, with the statement that nothing was executed, which the texts
-    /// of lost connections contain.
-    package var textWithOutcome: String {
+    /// Returns the text for people.
+    ///
+    /// Only for an act it states that nothing was executed, also if no connection could be made.
+    package func text(isAct: Bool) -> String {
+        guard isAct else { return message }
         let text = "\(self)"
         guard code == .cannotConnect, isTransient else { return text }
         return text + (text.last.map { ".!?".contains($0) } == true ? " " : ". ") + "It did not happen."
     }
 
     /// The text for people, with the advice if there is one.
-    package var textWithAdvice: String {
-        let text = "\(self)"
+    package var textWithAdvice: String { withAdvice("\(self)") }
+
+    /// The same without the outcome, for a reading.
+    var readingTextWithAdvice: String { withAdvice(message) }
+
+    private func withAdvice(_ text: String) -> String {
         guard let advice else { return text }
         return "\(text.hasSuffix(".") ? String(text.dropLast()) : text); \(advice)"
     }

@@ -24,16 +24,20 @@ enum DeadLettersCommand: Command {
         words.command = "\(name) \(verb.rawValue)"
         let call = Call(words: words, shell: call.shell, commands: call.commands)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
+        // A message is shown with its body only if the audit records the reason.
+        let isAct = verb.options(words).contains("because") && (verb != .show || words.has("reveal"))
         let request = DeadLetterRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
         do {
             if words.has("from-queue") {
                 return try await reaching(
                     for: "\(verb.rawValue) of the dead letters in the broker's queue",
+                    isAct: isAct,
                     whatToDo: "bring the broker back; stored dead letters are shown without --from-queue"
                 ) { try await DeadLetterQueueSession(request).run() }
             }
             return try await reaching(
                 for: "\(verb.rawValue) of dead letters",
+                isAct: isAct,
                 whatToDo:
                     "bring the database back; meanwhile bellhop dead-letters --from-queue list, export and replay "
                     + "work on the broker's queue alone"

@@ -23,7 +23,7 @@ enum ExplainCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let question = try question(call.words)
-        return try await call.withOperations(name) { context in
+        return try await call.withOperations(name, isAct: false) { context in
             let operations = ExplainOperations(context)
             let user = try await operations.user(of: question)
             if question.app == nil {

@@ -103,7 +103,7 @@ enum FanoutsCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try call.words.verb(usually: FanoutVerb.list)
-        return try await call.withOperations("\(name) \(verb.rawValue)") { context in
+        return try await call.withOperations("\(name) \(verb.rawValue)", isAct: verb.isAct) { context in
             let session = FanoutSession(call: call, verb: verb, operations: FanoutOperations(context))
             return switch verb {
             case .list: try await session.list()

@@ -34,7 +34,7 @@ enum ExportCommand: Command {
             because: call.words.value("because") ?? usualReason
         )
         let setup = try call.setup(requiring: [.databaseURL])
-        let items = try await setup.withOperatorPool("exporting a user's data") { pool in
+        let items = try await setup.withOperatorPool("exporting a user's data", isAct: true) { pool in
             let export = UserExport(of: key, showingTokens: call.words.has("tokens"), on: pool)
             // The audit comes first: data that was printed must not be missing in it.
             try await export.audit(by: actor)

@@ -45,6 +45,7 @@ enum ImportCommand: Command {
         let patience = "the lines before \(first) are untouched; a repetition changes nothing"
         try await reaching(
             for: "importing \(path)",
+            isAct: true,
             whatToDo: "bring the database back, then run it again: \(patience)"
         ) {
             try await setup.withPool(as: .worker, name: name, patience: .seconds(120)) { pool in

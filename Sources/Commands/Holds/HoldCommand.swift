@@ -81,7 +81,7 @@ enum HoldCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try call.words.verb(usually: HoldVerb.list)
-        return try await call.withOperations("\(name) \(verb.rawValue)") { context in
+        return try await call.withOperations("\(name) \(verb.rawValue)", isAct: verb.isAct) { context in
             let session = HoldSession(call: call, operations: HoldOperations(context))
             return switch verb {
             case .list: try await session.list()

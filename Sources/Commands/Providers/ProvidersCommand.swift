@@ -63,7 +63,7 @@ enum ProvidersCommand: Command {
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try call.words.verb(usually: ProviderVerb.list)
         guard call.words.operands.count <= 1 else { throw call.words.misuse("\(verb.rawValue) takes no operand") }
-        return try await call.withOperations("\(name) \(verb.rawValue)") { context in
+        return try await call.withOperations("\(name) \(verb.rawValue)", isAct: verb.isAct) { context in
             switch verb {
             case .list: return list(call, try await ProviderBoard(context))
             case .probe:

@@ -64,7 +64,7 @@ enum RetriesCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try call.words.verb(usually: RetryVerb.list)
-        return try await call.withOperations("\(name) \(verb.rawValue)") { context in
+        return try await call.withOperations("\(name) \(verb.rawValue)", isAct: verb.isAct) { context in
             let operations = RetryOperations(context)
             return switch verb {
             case .list: try await list(call, operations)

@@ -74,7 +74,7 @@ package struct ExplainOperations: Sendable {
         return OperationError(
             .unavailable,
             attempted: "reading the notification's history",
-            "\(error)",
+            error.text(isAct: false),
             advice: "bring the database back; bellhop status shows its state"
         )
     }

@@ -77,7 +77,7 @@ package struct StatusOperations: Sendable {
         if let error = error as? StoreError, error.code == .timedOut, !error.isAnswered {
             return "the server does not answer" + (error.advice.map { "; \($0)" } ?? "")
         }
-        return (error as? StoreError)?.textWithAdvice ?? "\(error)"
+        return (error as? StoreError)?.readingTextWithAdvice ?? "\(error)"
     }
 
     /// The time limit for the broker's answer.

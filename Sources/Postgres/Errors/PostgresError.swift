@@ -8,6 +8,10 @@ package struct PostgresError: Error, Sendable, Hashable {
     package let sqlState: SQLState?
     /// The attempted operation, its result and, for some codes, a remedy.
     package let message: String
+    /// The sentence that nothing was changed, for a statement that is certain to have had no effect.
+    ///
+    /// It is without interest if nothing was to be changed.
+    package let outcome: String?
     /// The violated constraint, if the server named one.
     package let constraint: String?
     /// The table that the server named.
@@ -37,9 +41,17 @@ package struct PostgresError: Error, Sendable, Hashable {
         case unexpectedResult
     }
 
-    init(_ code: Code, _ message: String, sqlState: SQLState? = nil, constraint: String? = nil, table: String? = nil) {
+    init(
+        _ code: Code,
+        _ message: String,
+        outcome: String? = nil,
+        sqlState: SQLState? = nil,
+        constraint: String? = nil,
+        table: String? = nil
+    ) {
         self.code = code
         self.message = message
+        self.outcome = outcome
         self.sqlState = sqlState
         self.constraint = constraint
         self.table = table
@@ -61,5 +73,8 @@ extension PostgresError {
 }
 
 extension PostgresError: CustomStringConvertible {
-    package var description: String { message }
+    package var description: String { outcome.map { "\(message) \($0)" } ?? message }
+
+    /// The outcome of a statement that had no effect.
+    static let noEffect = "It did not happen."
 }

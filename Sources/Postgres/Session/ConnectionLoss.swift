@@ -48,13 +48,15 @@ struct ConnectionLoss: Error {
         case .cancelled:
             return PostgresError(.cancelled, "\(attempt) was cancelled: \(message).")
         case .timedOut(let limit):
-            return PostgresError(.timedOut, "\(attempt): \(message) within \(limit.shortText). It did not happen.")
+            let text = "\(attempt): \(message) within \(limit.shortText)."
+            return PostgresError(.timedOut, text, outcome: PostgresError.noEffect)
         case .silent(let span):
-            return .silent(span, "\(attempt): ", "It did not happen.")
+            return .silent(span, "\(attempt): ", PostgresError.noEffect)
         case nil:
             return PostgresError(
                 .connectionLost,
-                "\(attempt): \(message). It did not happen and may be tried again.",
+                "\(attempt): \(message).",
+                outcome: "It did not happen and may be tried again.",
                 sqlState: sqlState
             )
         }
@@ -70,9 +72,8 @@ extension PostgresError {
         sqlState: SQLState? = nil
     ) -> PostgresError {
         let text =
-            "\(attempt)the server has answered nothing for \(span.shortText), no new connection either. "
-            + outcome
-        return PostgresError(.timedOut, text, sqlState: sqlState)
+            "\(attempt)the server has answered nothing for \(span.shortText), no new connection either."
+        return PostgresError(.timedOut, text, outcome: outcome, sqlState: sqlState)
     }
 
     /// Returns the error of a silent server for a caller that waited for a connection.

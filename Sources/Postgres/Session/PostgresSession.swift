@@ -133,12 +133,13 @@ extension PostgresSession {
         guard failure.sqlState == .queryCancelled else { return failure }
         switch deadline.whyCancelled {
         case .cancelled:
-            return PostgresError(.cancelled, "\(attempt) was cancelled; it did not happen.", sqlState: .queryCancelled)
+            let text = "\(attempt) was cancelled."
+            return PostgresError(.cancelled, text, outcome: PostgresError.noEffect, sqlState: .queryCancelled)
         case .timedOut(let limit):
-            let text = "\(attempt) took longer than \(limit.shortText) and was cancelled; it did not happen."
-            return PostgresError(.timedOut, text, sqlState: .queryCancelled)
+            let text = "\(attempt) took longer than \(limit.shortText) and was cancelled."
+            return PostgresError(.timedOut, text, outcome: PostgresError.noEffect, sqlState: .queryCancelled)
         case .silent(let span):
-            return PostgresError.silent(span, "\(attempt): ", "It did not happen.", sqlState: .queryCancelled)
+            return PostgresError.silent(span, "\(attempt): ", PostgresError.noEffect, sqlState: .queryCancelled)
         case nil:
             return failure
         }

@@ -59,10 +59,12 @@ package struct CommandContext: Sendable {
     /// If the database is unavailable, the failure names the attempted command.
     package func withOperatorPool<Value: Sendable>(
         _ attempted: String,
+        isAct: Bool,
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
         try await reaching(
             for: attempted,
+            isAct: isAct,
             whatToDo: "bring the database back (docs/runbooks/database.md), and look again"
         ) { try await withPool(as: .admin, name: attempted, patience: .seconds(120), body) }
     }
