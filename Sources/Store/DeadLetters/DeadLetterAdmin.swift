@@ -192,7 +192,10 @@ extension DeadLetterAdmin {
         SELECT i.settled_at, 'replayed', r.operator,
                format('replay %s: %s', r.id, i.outcome) || coalesce(', ' || i.detail, '')
         FROM replay_items i JOIN replays r ON r.id = i.replay_id
-        WHERE i.dead_id = $1 AND i.state = 'settled'
+        WHERE i.dead_id = $1 AND i.state = 'settled' AND i.outcome <> 'cancelled'
+        UNION ALL
+        SELECT i.settled_at, 'not sent', NULL, format('its replay %s was cancelled', i.replay_id)
+        FROM replay_items i WHERE i.dead_id = $1 AND i.state = 'settled' AND i.outcome = 'cancelled'
         ORDER BY at
         """,
         effect: .reads

@@ -58,7 +58,7 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
     /// Whether the item certainly ended without a message for its user, and not as a failure.
     package var isUnsent: Bool {
         switch self {
-        case .suppressed, .expired, .deviceGone, .gone: true
+        case .suppressed, .expired, .deviceGone, .gone, .cancelled: true
         default: false
         }
     }

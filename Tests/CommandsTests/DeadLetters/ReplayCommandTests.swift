@@ -218,6 +218,7 @@ struct ReplayCommandTests {
             let shown = await prompt.run("dead-letters", "replays", "1").output
             let left = ": cancelled, 0 replayed, 20 left unsent and open again"
             #expect(shown.contains(left), "\(shown)")
+            #expect(shown.contains("Not sent, cancelled: 20 ("), "\(shown)")
             let list = await prompt.run("dead-letters", "replays").output
             #expect(list.contains("0, 20 left"), "\(list)")
             let again = await prompt.run("dead-letters", "resume", "1", "--because", "x")

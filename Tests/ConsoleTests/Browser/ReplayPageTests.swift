@@ -186,6 +186,14 @@ extension ConsoleBrowserTests {
                 try await stage.until(row, is: "1, 2 left")
                 try await stage.open("replays/1")
                 try await stage.until("$('.lead b')?.textContent === '1 of 3 items replayed, 2 left unsent'")
+                let unsent = "$$('[aria-label=\"not sent\"] tbody a').map((one) => one.textContent).join()"
+                let ids = try await servers.column(
+                    "SELECT dead_id FROM replay_items WHERE outcome = 'cancelled' ORDER BY position"
+                ).compactMap { $0 }
+                try await stage.until(unsent, is: .string(ids.joined(separator: ",")))
+                try await stage.open("letter/\(ids[0])")
+                let history = "$$('.timeline li div').map((one) => one.textContent).join()"
+                try await stage.until(history, is: "not sentits replay 1 was cancelled")
                 let acts = try await servers.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["replay", "pause", "rate", "resume", "cancel"], "an unchanged rate is not recorded")
                 try await stage.expectQuiet()

@@ -59,9 +59,9 @@ function deferredShown(deferred) {
       [one.reason ?? "–", grouped(one.count), one.holds.length > 0 ? link("#/holds", one.holds.map((hold) => `hold ${hold}`).join(", ")) : "–"]), { label: "waiting in the ledger" }));
 }
 
-/** Returns the number of items that ended without a message, for the summary of a replay. */
+/** Returns the number of items that ended without a message, except those that a cancellation left, for a summary. */
 function unsentWords({ unsent }) {
-  const count = unsent.reduce((sum, one) => sum + one.count, 0);
+  const count = unsent.reduce((sum, one) => sum + (one.outcome === "cancelled" ? 0 : one.count), 0);
   return count > 0 ? `, ${grouped(count)} not sent` : "";
 }
 
