@@ -63,7 +63,7 @@ package struct ActQuestion: Sendable, Equatable {
 /// The verb of an act, in the third person.
 package enum ActVerb: String, CaseIterable, Sendable {
     case pauses, resumes, cancels
-    case sends, discards, replays, restores, reverts, adds
+    case sends, releases, discards, replays, restores, reverts, adds
 
     /// The form that begins an error.
     package var gerund: String {
@@ -72,6 +72,7 @@ package enum ActVerb: String, CaseIterable, Sendable {
         case .resumes: "resuming"
         case .cancels: "cancelling"
         case .sends: "sending"
+        case .releases: "releasing"
         case .discards: "discarding"
         case .replays: "replaying"
         case .restores: "restoring"

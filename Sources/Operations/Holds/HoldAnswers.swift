@@ -35,7 +35,8 @@ package struct HoldRelease: Sendable {
     package var deliveries: Int { count.deliveries + claimed.count }
 
     package var question: ActQuestion {
-        ActQuestion(count: deliveries, .sends, object, lines: claimed.words.map { [$0] } ?? [])
+        guard deliveries > 0 else { return ActQuestion(count: 0, .releases, "the hold; nothing is held") }
+        return ActQuestion(count: deliveries, .sends, object, lines: claimed.words.map { [$0] } ?? [])
     }
 
     /// The question before fan-outs are resumed and the hold is released in one act.

@@ -146,7 +146,7 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
       const hasReason = because.value.trim() !== "";
       missing = !hasReason ? "Give a reason." : !isTyped ? `${typingLabel.textContent}.` : !isSure ? `Tick "Do it anyway".` : "";
       go.disabled = (asksForCount && question === null) || missing !== "";
-      go.textContent = question === null || question.count === 1 ? verb : `${verb} ${grouped(question.count)}`;
+      go.textContent = question === null || question.count <= 1 ? verb : `${verb} ${grouped(question.count)}`;
     };
     const show = (answer) => {
       question = answer.question ?? null;
