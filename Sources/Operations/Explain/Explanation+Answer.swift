@@ -5,10 +5,15 @@ extension Explanation {
     /// The answer, in as few sentences as possible.
     package var answer: [String] {
         if story.isUnknown { return [unknown] }
-        guard let record = story.record else {
-            let absence = [planned, missed, refused, erased].compactMap { $0 }
-            return absence.isEmpty ? ["Not in the app."] : absence
-        }
+        return (story.record.map(possession) ?? absence) + (unknownApp.map { [$0] } ?? [])
+    }
+
+    private var absence: [String] {
+        let sentences = [planned, missed, refused, erased].compactMap { $0 }
+        return sentences.isEmpty ? ["Not in the app."] : sentences
+    }
+
+    private func possession(_ record: NotificationHistory.Record) -> [String] {
         var sentences = ["In the app since \(instant(record.notification.createdAt)), \(reading(record))."]
         if let delay { sentences.append(delay) }
         if let successor = record.successor {
@@ -45,8 +50,13 @@ extension Explanation {
     }
 
     private var unknown: String {
+        // A user without data is probably the user of a misspelt app.
+        guard let unknownApp else { return unknownSubject }
+        return isUserUnknown ? unknownApp : "\(unknownSubject). \(unknownApp)"
+    }
+
+    private var unknownSubject: String {
         let user = "\(story.key.recipient.user) of \(story.key.recipient.app)"
-        guard !isStranger else { return "Bellhop has no record of \(user): no catalogue describes that app" }
         guard let event = story.event else {
             return "\(story.key.notification) is unknown for \(user); use --event, which also finds events that "
                 + "are kept for later or were rejected"

@@ -1,5 +1,6 @@
 package import BellhopRules
 import Pipeline
+import ServiceRuntime
 package import Settings
 package import Store
 
@@ -26,8 +27,8 @@ package struct Explanation: Sendable {
     /// The present size of everyone, if an event for everyone has not reached the user.
     let everyone: EveryoneCount?
 
-    /// Whether catalogues are configured, but none of them describes the app.
-    let isStranger: Bool
+    /// The sentence that no catalogue describes the app; `nil` if one does, or if none can be read.
+    package let unknownApp: String?
 
     /// The decision that the rules would make now.
     package enum CurrentDecision: Sendable {
@@ -53,7 +54,7 @@ package struct Explanation: Sendable {
         self.holds = holds.filter { $0.scope.app == story.key.recipient.app }
         self.now = now
         let catalog = catalogs?[story.key.recipient.app]
-        isStranger = catalogs != nil && catalog == nil
+        unknownApp = catalog == nil ? catalogs?.sentence(without: story.key.recipient.app) : nil
         let recipient = story.settings.recipient
         clock = UserClock(zone: recipient.timezone.flatMap { zones[$0] } ?? catalog.flatMap { zones[$0.timezone] })
         let usual = catalog?.settings.quietHours
@@ -100,6 +101,19 @@ package struct Explanation: Sendable {
     func name(of line: DeliveryHistory) -> String {
         guard line.channel == Channel.push.rawValue else { return "e-mail" }
         return line.target == NewDelivery.nobody ? "push" : "push to \(name(ofDevice: line.target))"
+    }
+}
+
+extension CatalogSet {
+    /// The limit of the apps that a sentence names.
+    private static let mostNamed = 10
+
+    /// States that an app is in no catalogue, and which ones are: usually its name is misspelt.
+    fileprivate func sentence(without app: AppID) -> String {
+        let names = catalogs.map(\.app.text).sorted()
+        let others = names.count > Self.mostNamed ? " and \((names.count - Self.mostNamed).of("other"))" : ""
+        let known = names.prefix(Self.mostNamed).joined(separator: ", ")
+        return "No app \"\(app)\" is in the catalogues; known: \(known)\(others)."
     }
 }
 

@@ -29,8 +29,9 @@ package struct UserOverview: Sendable {
             && settings.changedAt == nil && settings.preferencesChangedAt == nil
     }
 
-    /// The answer if nothing is stored about the user.
+    /// The answer if nothing is stored about the user, who is probably the user of a misspelt app if its app is unknown.
     package var unknown: String {
+        if let sentence = user.unknownApp { return sentence }
         let key = user.story.key.recipient
         return
             "Bellhop has stored nothing about user \(key.user) of \(key.app): no settings, device, topic, notification, "
@@ -53,6 +54,7 @@ package struct UserOverview: Sendable {
         let key = user.story.key.recipient
         return .members([
             ("found", .bool(!isUnknown)), ("app", .string(key.app.text)), ("user", .string(key.user.text)),
+            ("unknownApp", .optional(user.unknownApp)),
             ("at", .string(user.now.description)), ("timezone", .optional(user.clock.zone?.name.text)),
             ("localTime", .optional(user.clock.local(user.now))),
             ("quietUntil", .optional(quietUntil?.description)), ("settings", user.settings),

@@ -186,6 +186,36 @@ struct ExplainUserTests {
         }
     }
 
+    @Test("an app without a catalogue is reported with the known ones, together with its data if it has any")
+    func unknownApp() async throws {
+        try await ServerFixture.withSchema { servers in
+            let added = "INSERT INTO recipients (app, user_id, source_time) VALUES ('old', 'ada', now())"
+            _ = try await servers.owner.run(Statement(added))
+            try await CommandFolder.withPrompt(on: servers) { prompt, folder in
+                for number in 1...12 {
+                    let app = "app: \"app-\(9 + number)\""
+                    let catalog = try ServerFixture.changed("drop", replacing: "app: \"drop\"", with: app)
+                    try Data(catalog.utf8).write(to: folder.appendingPathComponent("catalogs/\(number).json5"))
+                }
+                let known = (10...19).map { "app-\($0)" }.joined(separator: ", ") + " and 3 others."
+                let slip = await prompt.run("explain", "--app", "odl", "--user", "ada")
+                #expect(slip.code == .answerIsNo)
+                #expect(slip.output == "No app \"odl\" is in the catalogues; known: \(known)", "\(slip)")
+                let event = await prompt.run("explain", "--app", "odl", "--user", "ada", "--event", "e1")
+                #expect(event.output == slip.output)
+                let old = await prompt.run("explain", "--app", "old", "--user", "ada", "--json")
+                #expect(old.code == .done && old.output.contains(#""found":true"#), "\(old)")
+                #expect(old.output.contains(#""unknownApp":"No app \"old\" is in"#), "\(old)")
+                let text = await prompt.run("explain", "--app", "old", "--user", "ada")
+                #expect(text.output.hasPrefix("User ada of old\n"), "\(text)")
+                #expect(text.output.contains("No app \"old\" is in the catalogues"), "\(text)")
+                let asked = await prompt.run("explain", "--app", "old", "--user", "ada", "--event", "e1")
+                #expect(asked.output.hasPrefix("Bellhop has no record of event e1 for ada of old"), "\(asked)")
+                #expect(asked.output.hasSuffix("No app \"old\" is in the catalogues; known: \(known)"), "\(asked)")
+            }
+        }
+    }
+
     @Test("a user without any data exits with 1")
     func unknown() async throws {
         try await ServerFixture.withSchema { servers in
