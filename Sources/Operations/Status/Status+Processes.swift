@@ -120,12 +120,22 @@ extension Status {
             let others = refused.count > 1 ? " and \((refused.count - 1).of("other")) have" : " has"
             // The reader usually has the same files, and its problem contains the same fault.
             let isKnown = catalogObstacle.map { $0.hasPrefix(why) } ?? false
-            let fault = isKnown ? ", for the same fault" : ": \(Self.firstFault(why))"
+            let fault = isKnown ? ", for the same fault" : ": \(correction(of: why) ?? Self.firstFault(why))"
             problems.append(
                 "\(who.role) \(who.host)[\(who.process)]\(others) refused the new catalogues, the old ones serve\(fault)"
             )
         }
         return problems
+    }
+
+    /// Returns the first fault of a refusal with the advice to load its correction, if the reader's files have no fault;
+    /// `nil` otherwise.
+    private func correction(of refusal: String) -> String? {
+        guard catalogs != nil, !refusal.contains(CatalogReload.applyFirst) else { return nil }
+        let lines = refusal.replacing(/; correct (?:it|them):/, with: ":").split(separator: "\n")
+        let fault = lines.prefix(2).joined(separator: " ") + (lines.count > 2 ? " …" : "")
+        return "\(fault). The files of \(reader.rawValue) have no fault: if they are the corrected ones, SIGHUP all "
+            + "processes, see docs/runbooks/catalogues-refused.md"
     }
 
     /// Returns the first fault of a text with one per line, after its heading.

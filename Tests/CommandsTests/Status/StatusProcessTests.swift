@@ -390,7 +390,7 @@ struct StatusProcessTests: ProcessReporting {
         }
     }
 
-    @Test("a fault that a process and this shell have found is told once, and of many lines the first")
+    @Test("a fault that a process and this shell have found is told once, and after its correction the reload")
     func sameFault() async throws {
         try await ServerFixture.withTopology { servers in
             try await CommandFolder.withPrompt(on: servers) { prompt, folder in
@@ -412,6 +412,18 @@ struct StatusProcessTests: ProcessReporting {
                 let both = try await Self.problems(prompt)
                 let refused = "scheduler h[8] has refused the new catalogues, the old ones serve, for the same fault"
                 #expect(both.contains(refused), "\(both)")
+                let corrected = catalogs.appendingPathComponent("drop.json5")
+                try FileManager.default.removeItem(at: corrected)
+                let shipped = folder.appendingPathComponent("catalogs/drop.json5")
+                try FileManager.default.copyItem(at: shipped, to: corrected)
+                let later = try #require(try await Self.problems(prompt).first { $0.hasPrefix("scheduler h[8] has") })
+                let advice = " …. The files of this shell have no fault: if they are the corrected ones, SIGHUP all"
+                #expect(later.contains(advice) && !later.contains("correct them"), "\(later)")
+                #expect(!later.contains("check-config"), "it finds nothing: \(later)")
+                report.refusal = "a new type is not bound yet (drop.x): bellhop topology apply, then SIGHUP again"
+                try await HeartbeatStore(pool: servers.pool).announce(report)
+                let unbound = try await Self.problems(prompt).first { $0.hasPrefix("scheduler h[8] has") }
+                #expect(unbound?.hasSuffix("then SIGHUP again") == true, "\(unbound ?? "nothing")")
             }
         }
     }
