@@ -43,7 +43,7 @@ extension DeadLetterOperations {
         by operator: ActingOperator,
         _ write: ([DeadLetterMessage]) throws -> Bool
     ) async throws -> [String] {
-        try await store.audit("export", filter, items: items, by: `operator`)
+        try await store.audit(.export, filter, items: items, by: `operator`)
         var written: [String] = []
         while true {
             let page = try await store.messages(filter, after: written.last ?? "", atMost: Self.pageSize)
@@ -69,7 +69,7 @@ extension DeadLetterOperations {
     ) async throws -> DeadLetterImport {
         let young = letters.filter { $0.summary.firstFailedAt >= cutoff.earliest }
         // Before anything is stored, since an import that cannot be audited must not take place.
-        try await store.audit("import", DeadLetterFilter(), items: young.count, by: `operator`)
+        try await store.audit(.import, DeadLetterFilter(), items: young.count, by: `operator`)
         var added = 0
         for start in stride(from: 0, to: young.count, by: Self.pageSize) {
             let page = Array(young[start..<min(start + Self.pageSize, young.count)])

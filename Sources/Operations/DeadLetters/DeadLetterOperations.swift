@@ -123,7 +123,7 @@ package struct DeadLetterOperations: Sendable {
     package func auditReveal(of detail: DeadLetterDetail, by operator: ActingOperator) async throws {
         var filter = DeadLetterFilter()
         filter.ids = [detail.summary.deadID]
-        try await store.audit("reveal", filter, items: 1, by: `operator`)
+        try await store.audit(.reveal, filter, items: 1, by: `operator`)
     }
 
     /// Returns the differences between the stored event and a later one with the same id.

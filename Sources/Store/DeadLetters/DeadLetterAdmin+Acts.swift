@@ -41,6 +41,14 @@ package enum DeadLetterAction: String, Sendable {
         }
     }
 
+    fileprivate var audited: AuditAct {
+        switch self {
+        case .discard: .discard
+        case .restore: .restore
+        case .note: .note
+        }
+    }
+
     fileprivate var kind: String {
         switch self {
         case .discard: "discarded"
@@ -98,7 +106,7 @@ extension DeadLetterAdmin {
                 RETURNING d.dead_id
             ), audited AS (
                 INSERT INTO audit (operator, act, filter, items, because)
-                SELECT \(name)::text, '\(act.rawValue)', \(kept)::jsonb, items, \(because)::text FROM size
+                SELECT \(name)::text, \(act.audited.sql), \(kept)::jsonb, items, \(because)::text FROM size
                 WHERE items <= \(agreedTo) AND items > 0
                 RETURNING number
             ), remembered AS (
@@ -142,7 +150,7 @@ extension DeadLetterAdmin {
 
     /// Records an action that changes no item, such as the display of personal data or an export.
     package func audit(
-        _ act: String,
+        _ act: AuditAct,
         _ filter: DeadLetterFilter,
         items: Int,
         by operator: ActingOperator
@@ -150,7 +158,7 @@ extension DeadLetterAdmin {
         _ = try await pool.run(
             Self.addAudit,
             [
-                .text(`operator`.name), .text(act), .json(filter.json.canonicalBytes), .integer(Int64(items)),
+                .text(`operator`.name), .text(act.rawValue), .json(filter.json.canonicalBytes), .integer(Int64(items)),
                 .text(`operator`.because),
             ]
         )

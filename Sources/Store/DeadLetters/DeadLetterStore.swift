@@ -218,7 +218,7 @@ package struct DeadLetterRetentionStore: Sendable {
             RETURNING d.dead_id
         ), audited AS (
             INSERT INTO audit (operator, act, filter, items, because)
-            SELECT 'bellhop', 'delete', '{"states": ["discarded", "resolved"]}', count(*), $3::text FROM gone
+            SELECT 'bellhop', \(AuditAct.delete.sql), '{"states": ["discarded", "resolved"]}', count(*), $3::text FROM gone
             HAVING count(*) > 0
         )
         SELECT count(*) FROM gone

@@ -44,8 +44,13 @@ package struct FanoutAdmin: Sendable {
             }
         }
 
-        /// The name in the audit, which also contains the actions on replays.
-        fileprivate var name: String { "fanout-\(rawValue)" }
+        fileprivate var audited: AuditAct {
+            switch self {
+            case .pause: .fanoutPause
+            case .resume: .fanoutResume
+            case .cancel: .fanoutCancel
+            }
+        }
     }
 
     /// Returns the number of matching fan-outs.
@@ -129,7 +134,7 @@ package struct FanoutAdmin: Sendable {
                 RETURNING f.number, f.app, f.event_id
             ), audited AS (
                 INSERT INTO audit (operator, act, filter, items, because)
-                SELECT \(name)::text, '\(act.name)',
+                SELECT \(name)::text, \(act.audited.sql),
                        jsonb_build_object('app', app, 'event', event_id, 'fanout', number), 1, \(because)::text
                 FROM changed
             )
@@ -167,7 +172,7 @@ package struct FanoutAdmin: Sendable {
     private static let noteStop = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because)
-        VALUES ($1::text, 'fanout-stop',
+        VALUES ($1::text, \(AuditAct.fanoutStop.sql),
                 jsonb_build_object('app', $3::text, 'event', $4::text, 'fanout', $5::bigint, 'hold', $6::bigint), 1,
                 $2::text)
         """
@@ -220,7 +225,7 @@ package struct FanoutAdmin: Sendable {
             RETURNING number
         )
         INSERT INTO audit (operator, act, filter, items, because)
-        VALUES ($1::text, 'fanout-note', jsonb_strip_nulls(jsonb_build_object(
+        VALUES ($1::text, \(AuditAct.fanoutNote.sql), jsonb_strip_nulls(jsonb_build_object(
                     'app', $3::text, 'event', $4::text, 'fanout', $5::bigint, 'hold', (SELECT number FROM held))), 1,
                 $2::text)
         """

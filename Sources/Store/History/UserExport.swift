@@ -198,7 +198,7 @@ extension UserExport {
     private static let audited = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because)
-        VALUES ($1, 'export-user', jsonb_build_object('app', $2::text, 'user', $3::text, 'tokens', $4::boolean), 1, $5)
+        VALUES ($1, \(AuditAct.exportUser.sql), jsonb_build_object('app', $2::text, 'user', $3::text, 'tokens', $4::boolean), 1, $5)
         """
     )
 }

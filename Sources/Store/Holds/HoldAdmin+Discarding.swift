@@ -258,7 +258,7 @@ extension HoldAdmin {
     private static let addAudit = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because)
-        SELECT $1, 'hold-discard', jsonb_strip_nulls(jsonb_build_object(
+        SELECT $1, \(AuditAct.holdDiscard.sql), jsonb_strip_nulls(jsonb_build_object(
                    'app', $2::text, 'type', $3::text, 'provider', $4::text, 'event', $5::text, 'hold', number)), $6, $7
         FROM holds WHERE number = $8
         RETURNING number
@@ -270,7 +270,7 @@ extension HoldAdmin {
         """
         WITH audited AS (
             INSERT INTO audit (operator, act, filter, items, because)
-            VALUES ($1, 'hold-discarded', jsonb_build_object('hold', $2::bigint, 'act', $3::bigint), $4, $5)
+            VALUES ($1, \(AuditAct.holdDiscarded.sql), jsonb_build_object('hold', $2::bigint, 'act', $3::bigint), $4, $5)
         )
         SELECT EXISTS (SELECT FROM holds WHERE number = $2::bigint)
         """

@@ -65,8 +65,8 @@ package struct HoldAdmin: Sendable {
             UPDATE holds SET because = $3::text WHERE number = $1::bigint AND because = $4::text
         )
         INSERT INTO audit (operator, act, filter, items, because)
-        SELECT $2::text, 'hold-note', filter, 1, $3::text FROM (
-            SELECT filter FROM audit WHERE act = 'hold-add' AND filter ->> 'hold' = $1::bigint::text
+        SELECT $2::text, \(AuditAct.holdNote.sql), filter, 1, $3::text FROM (
+            SELECT filter FROM audit WHERE act = \(AuditAct.holdAdd.sql) AND filter ->> 'hold' = $1::bigint::text
             ORDER BY number DESC LIMIT 1
         ) AS placed
         RETURNING number
@@ -80,7 +80,7 @@ package struct HoldAdmin: Sendable {
             SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM holds) < \(OperatorHold.most)
             ON CONFLICT ON CONSTRAINT holds_scope DO NOTHING
             RETURNING \(OperatorHold.columns)
-        ), \(audited("hold-add", by: "$4", because: "$5", from: "placed"))
+        ), \(audited(.holdAdd, by: "$4", because: "$5", from: "placed"))
         SELECT \(OperatorHold.columns) FROM placed
         """
     )
@@ -89,17 +89,17 @@ package struct HoldAdmin: Sendable {
         """
         WITH ended AS (
             DELETE FROM holds WHERE number = $1 RETURNING \(OperatorHold.columns)
-        ), \(audited("hold-release", by: "$2", because: "$3", from: "ended"))
+        ), \(audited(.holdRelease, by: "$2", because: "$3", from: "ended"))
         SELECT \(OperatorHold.columns) FROM ended
         """
     )
 
     /// Returns the part of a statement that adds an audit entry for the holds in a table expression.
-    private static func audited(_ act: String, by name: String, because: String, from holds: String) -> String {
+    private static func audited(_ act: AuditAct, by name: String, because: String, from holds: String) -> String {
         """
         audited AS (
             INSERT INTO audit (operator, act, filter, items, because)
-            SELECT \(name)::text, '\(act)', jsonb_strip_nulls(jsonb_build_object(
+            SELECT \(name)::text, \(act.sql), jsonb_strip_nulls(jsonb_build_object(
                        'app', app, 'type', nullif(type, ''), 'provider', nullif(provider, ''), 'hold', number)),
                    1, \(because)::text
             FROM \(holds)

@@ -101,7 +101,7 @@ extension DeadLetterAdmin {
             INSERT INTO replay_items (replay_id, position, dead_id) SELECT m.id, c.position, c.copy FROM made m, copies c
         ), audited AS (
             INSERT INTO audit (operator, act, filter, items, because, replay_id)
-            SELECT $5, 'edit', $4::jsonb, items, $6, id FROM made
+            SELECT $5, \(AuditAct.edit.sql), $4::jsonb, items, $6, id FROM made
         ), held AS (
             UPDATE dead_letters d
             SET state = 'replaying', replay_id = m.id, edited_from = c.original,

@@ -108,7 +108,7 @@ package struct ReplayAdmin: Sendable {
                 FROM chosen c, made WHERE d.dead_id = c.dead_id
             ), audited AS (
                 INSERT INTO audit (operator, act, filter, items, because, replay_id)
-                SELECT \(name), 'replay', \(filter), items, \(because), made.id FROM size, made
+                SELECT \(name), \(AuditAct.replay.sql), \(filter), items, \(because), made.id FROM size, made
             )
             SELECT items, (SELECT id FROM made) FROM size
             """
@@ -147,6 +147,14 @@ package struct ReplayAdmin: Sendable {
     package enum Control: String, Sendable {
         case pause, resume, cancel
 
+        fileprivate var act: AuditAct {
+            switch self {
+            case .pause: .pause
+            case .resume: .resume
+            case .cancel: .cancel
+            }
+        }
+
         fileprivate var change: String {
             switch self {
             case .pause: "state = 'paused', pause_reason = 'by ' || $2::text"
@@ -184,7 +192,7 @@ package struct ReplayAdmin: Sendable {
                         RETURNING id, filter
                     )
                     INSERT INTO audit (operator, act, filter, items, because, replay_id)
-                    SELECT $2::text, '\(control.rawValue)', filter,
+                    SELECT $2::text, \(control.act.sql), filter,
                            (SELECT count(*) FROM replay_items i WHERE i.replay_id = changed.id AND i.state = 'waiting'),
                            $3::text, id
                     FROM changed
@@ -217,7 +225,7 @@ package struct ReplayAdmin: Sendable {
             RETURNING id, filter
         )
         INSERT INTO audit (operator, act, filter, items, because, replay_id)
-        SELECT $2::text, 'rate', filter || jsonb_build_object('rate', $4::bigint),
+        SELECT $2::text, \(AuditAct.rate.sql), filter || jsonb_build_object('rate', $4::bigint),
                (SELECT count(*) FROM replay_items i WHERE i.replay_id = changed.id AND i.state = 'waiting'), $3::text, id
         FROM changed
         RETURNING number
@@ -232,7 +240,7 @@ package struct ReplayAdmin: Sendable {
     private static let note = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because, replay_id)
-        SELECT $2::text, 'replay-note', filter, 1, $3::text, id FROM replays WHERE id = $1
+        SELECT $2::text, \(AuditAct.replayNote.sql), filter, 1, $3::text, id FROM replays WHERE id = $1
         """
     )
 

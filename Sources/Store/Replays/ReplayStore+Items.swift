@@ -241,7 +241,7 @@ extension ReplayStore {
             RETURNING r.id, r.filter, r.pause_reason
         ), audited AS (
             INSERT INTO audit (operator, act, filter, items, because, replay_id)
-            SELECT 'bellhop', 'pause', filter,
+            SELECT 'bellhop', \(AuditAct.pause.sql), filter,
                    (SELECT count(*) FROM replay_items i WHERE i.replay_id = paused.id AND i.state = 'waiting'),
                    pause_reason, id
             FROM paused

@@ -30,7 +30,7 @@ package struct BreakerAdmin: Sendable {
             UPDATE breakers SET probe_at = least(probe_at, now()) WHERE app = $1 AND provider = $2 RETURNING app
         ), audited AS (
             INSERT INTO audit (operator, act, filter, items, because)
-            SELECT $3, 'provider-probe', jsonb_build_object('app', $1::text, 'provider', $2::text), count(*), $4
+            SELECT $3, \(AuditAct.providerProbe.sql), jsonb_build_object('app', $1::text, 'provider', $2::text), count(*), $4
             FROM opened HAVING count(*) > 0
         )
         SELECT count(*) FROM opened

@@ -81,7 +81,7 @@ package struct RetryAdmin: Sendable {
     private static let audit = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because)
-        VALUES ($1, 'retries-bring-forward', jsonb_build_object('app', $2::text, 'provider', $3::text), $4, $5)
+        VALUES ($1, \(AuditAct.retriesBringForward.sql), jsonb_build_object('app', $2::text, 'provider', $3::text), $4, $5)
         RETURNING number
         """
     )
@@ -89,7 +89,7 @@ package struct RetryAdmin: Sendable {
     private static let auditResult = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because)
-        VALUES ($1, 'retries-brought-forward', jsonb_build_object('act', $2::bigint), $3, $4)
+        VALUES ($1, \(AuditAct.retriesBroughtForward.sql), jsonb_build_object('act', $2::bigint), $3, $4)
         """
     )
 }

@@ -65,6 +65,15 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("the filter of the audit offers every act that the audit can have")
+        func acts() async throws {
+            try await ConsoleStage.with { stage in
+                try await stage.signIn(.viewer, at: "#/audit")
+                let offered = try await stage.ask("$$('#acts option').map((one) => one.value)").array
+                #expect(offered?.compactMap(\.string) == AuditAct.allCases.map(\.rawValue))
+            }
+        }
+
         @Test("the audit shows the time next to the age, and its filter is part of the address")
         func filtered() async throws {
             try await ConsoleStage.with { stage in

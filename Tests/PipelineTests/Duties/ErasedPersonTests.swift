@@ -124,7 +124,7 @@ struct ErasedPersonTests {
         var filter = DeadLetterFilter()
         filter.user = Self.person
         _ = try await fixture.admin.perform(.note, on: filter, agreed: 100, by: ReplayFixture.ada)
-        try await fixture.admin.audit("show", filter, items: 1, by: ReplayFixture.ada)
+        try await fixture.admin.audit(.reveal, filter, items: 1, by: ReplayFixture.ada)
         filter.app = "drop"
         _ = try await fixture.book.start(fixture.order(filter), agreed: 100, by: ReplayFixture.ada)
     }

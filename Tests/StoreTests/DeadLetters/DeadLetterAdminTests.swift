@@ -135,7 +135,7 @@ struct DeadLetterAdminTests {
         try await ServerFixture.withSchema { servers in
             let pool = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin))
             let admin = DeadLetterAdmin(pool: pool)
-            try await admin.audit("reveal", DeadLetterFilter(), items: 1, by: ActingOperator(name: "ada", because: "x"))
+            try await admin.audit(.reveal, DeadLetterFilter(), items: 1, by: ActingOperator(name: "ada", because: "x"))
             for forbidden in ["UPDATE audit SET operator = 'eve'", "DELETE FROM audit"] {
                 await #expect(throws: PostgresError.self, "\(forbidden)") { try await pool.run(Statement(forbidden)) }
             }

@@ -48,10 +48,11 @@ function agoAt(instant) {
 /** The conditions of the audit's filter, which are part of the address. */
 const AUDIT_FILTERS = ["by", "act", "text"];
 
+/** The names of all acts, which the audit's filter offers. */
 const ACTS = [
-  "discard", "restore", "note", "edit", "reveal", "export", "import", "replay", "pause", "resume", "rate", "cancel", "replay-note", "hold-add", "hold-release",
-  "hold-discard", "hold-discarded", "hold-note", "fanout-stop", "fanout-pause", "fanout-resume", "fanout-cancel", "fanout-note", "retries-bring-forward",
-  "retries-brought-forward", "provider-probe",
+  "discard", "restore", "note", "edit", "reveal", "export", "import", "delete", "export-user", "replay", "pause", "resume", "rate", "cancel", "replay-note",
+  "hold-add", "hold-release", "hold-discard", "hold-discarded", "hold-note", "fanout-stop", "fanout-pause", "fanout-resume", "fanout-cancel", "fanout-note",
+  "retries-bring-forward", "retries-brought-forward", "provider-probe",
 ];
 
 function auditFilter(params) {
