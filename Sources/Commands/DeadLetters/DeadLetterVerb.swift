@@ -31,7 +31,7 @@ enum DeadLetterVerb: String, CaseIterable, Sendable {
         case .replay:
             "replay [ITEM …] [FILTER|--all] [--dry-run] [--at WHEN] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
         case .edit:
-            "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--rate N/s] [--ramp] [--dry-run] [--yes] [--by NAME] [--because TEXT]"
+            "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--rate N/s] [--ramp] [--detach] [--dry-run] [--yes] [--by NAME] [--because TEXT]"
         case .export: "export [ITEM …] [FILTER] [--output FILE] [--by NAME] [--because TEXT]"
         case .import: "import FILE|- [--by NAME] [--because TEXT] [--json]"
         case .replays: "replays [REPLAY] [--watch] [--json]"
