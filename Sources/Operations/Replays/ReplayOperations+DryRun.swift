@@ -46,13 +46,14 @@ extension ReplayOperations {
             "; a replay without a dry run uses the workers' catalogues"
         )
         let providers = context.configuration.providers.flatMap { try? ProviderConfiguration.read(file: $0) }
-        var (predictions, budgets, last) = (DryRunSummary(), ReplayBudgets(providers), "")
+        var (predictions, budgets, apps, last) = (DryRunSummary(), ReplayBudgets(providers), Set<String>(), "")
         while true {
             let page = try await deadLetters.store.messages(preview.order.eligible, after: last, atMost: 200)
             guard let end = page.last else { break }
             last = end.summary.deadID
             for (item, prediction) in zip(page, try await dryRun.predict(page, at: input.now)) {
                 predictions.add(prediction, of: item.summary.deadID)
+                if let app = item.summary.cause.app { apps.insert(app) }
                 if prediction.kind == .wouldSend { budgets.add(item.summary.cause) }
             }
         }
@@ -61,7 +62,7 @@ extension ReplayOperations {
             leftOut: preview.leftOut,
             predictions: predictions,
             budgets: budgets,
-            ahead: try await waiting(before: preview.order.filter),
+            ahead: try await waiting(of: apps, before: preview.order.filter),
             difference: try await catalogDifference()
         )
     }
@@ -80,11 +81,11 @@ extension ReplayOperations {
             + "catalogues; give the workers the same files, and reload them with SIGHUP, before the replay"
     }
 
-    /// Returns the backlogs of the outlets that a replay may use, as narrowed by its filter.
-    private func waiting(before filter: DeadLetterFilter) async throws -> [WaitingBacklog] {
+    /// Returns the backlogs of the outlets that a replay may use: those of the items' apps, as narrowed by its filter.
+    private func waiting(of apps: Set<String>, before filter: DeadLetterFilter) async throws -> [WaitingBacklog] {
         try await WaitingBacklog.all(on: context.pool).filter { backlog in
             guard let part = OutletScope(backlog.name) else { return false }
-            return part.app.text == filter.app ?? part.app.text && part.provider == filter.provider ?? part.provider
+            return apps.contains(part.app.text) && part.provider == filter.provider ?? part.provider
         }
     }
 }

@@ -54,6 +54,26 @@ struct ReplayCommandTests {
         }
     }
 
+    @Test("a dry run names only the backlogs of the apps whose items it would replay")
+    func backlogs() async throws {
+        let letters = [
+            DeadLetterSamples.rejected("drop-1", app: "drop"), DeadLetterSamples.rejected("venues-1", app: "venues"),
+        ]
+        try await DeadLetterPrompt.with(letters) { prompt, servers in
+            let waiting = """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+                SELECT app, 'u', 'n', 'push', 'a', 'deferred', app || '/fcm', now()
+                FROM unnest('{drop,venues,daily}'::text[]) AS a (app)
+                """
+            _ = try await servers.owner.run(Statement(waiting))
+            let all = await prompt.run("dead-letters", "replay", "--dry-run").output
+            #expect(all.contains("backlog of drop/fcm") && all.contains("backlog of venues/fcm"), "\(all)")
+            #expect(!all.contains("daily/fcm"), "\(all)")
+            let one = await prompt.run("dead-letters", "replay", "drop-1", "--dry-run").output
+            #expect(one.contains("backlog of drop/fcm") && !one.contains("venues/fcm"), "\(one)")
+        }
+    }
+
     @Test("a dry run with faulty catalogues exits with 78 and names the first fault; the replay itself starts")
     func faultyCatalogs() async throws {
         try await DeadLetterPrompt.with([DeadLetterSamples.rejected("l1")]) { prompt, _ in
