@@ -24,11 +24,14 @@ package struct ExplainOperations: Sendable {
         try await readable { pool, catalogs in
             let story = try await NotificationHistoryStore(pool: pool).story(of: subject, for: user)
             let isMissed = story.record == nil && story.plan?.audience == .everyone
+            let isAbsent = story.isUnknown && story.event != nil
+            let silent = isAbsent ? try await HeartbeatStore(pool: pool).silent() : []
             return Explanation(
                 story,
                 holds: try await OperatorHold.all(on: pool),
                 breakers: try await OpenBreaker.all(on: pool),
                 everyone: isMissed ? try await EveryoneCount(in: user.app.text, on: pool) : nil,
+                silentWorkers: silent.filter { $0.report.identity.role == "worker" },
                 catalogs: catalogs,
                 zones: zones,
                 now: SystemTime().timestamp

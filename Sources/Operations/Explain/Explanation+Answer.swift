@@ -66,8 +66,18 @@ extension Explanation {
             "Bellhop has no record of event \(event) for \(user): it was for other users or for another app, it has not "
             + "arrived or is still in its lane, the user muted it and its type keeps nothing then, or it was rejected "
             + "(\(search))" + (isUserUnknown ? "; the user is unknown, too" : "")
-        guard let nameless else { return absence }
-        return "\(absence). \(nameless)"
+        return ([absence] + [holder, nameless].compactMap { $0 }).joined(separator: ". ")
+    }
+
+    /// Names the silent workers, which may hold the event without a trace in the database.
+    private var holder: String? {
+        guard !silentWorkers.isEmpty else { return nil }
+        let places = silentWorkers.prefix(3).map { seen in
+            let own = seen.report.identity
+            return "worker \(own.host)[\(own.process)], which has been silent since \(seen.seenAt.toTheSecond) UTC"
+        }
+        return "It may be held by \(places.joined(separator: ", or by ")); it is delivered to another worker when that "
+            + "one is replaced"
     }
 
     /// Names the user's dead letters whose event id is not legible, since one of them may be the event.

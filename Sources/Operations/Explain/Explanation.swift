@@ -27,6 +27,9 @@ package struct Explanation: Sendable {
     /// The present size of everyone, if an event for everyone has not reached the user.
     let everyone: EveryoneCount?
 
+    /// The workers without heartbeats, if nothing is recorded of the event: they may have its message.
+    let silentWorkers: [LiveProcess]
+
     /// The sentence that no catalogue describes the app; `nil` if one does, or if none can be read.
     package let unknownApp: String?
 
@@ -44,12 +47,14 @@ package struct Explanation: Sendable {
         holds: [OperatorHold] = [],
         breakers: [OpenBreaker] = [],
         everyone: EveryoneCount? = nil,
+        silentWorkers: [LiveProcess] = [],
         catalogs: CatalogSet?,
         zones: ZoneLibrary,
         now: Timestamp
     ) {
         self.story = story
         self.everyone = everyone
+        self.silentWorkers = silentWorkers
         self.breakers = breakers.filter { $0.key.app == story.key.recipient.app }
         self.holds = holds.filter { $0.scope.app == story.key.recipient.app }
         self.now = now

@@ -411,6 +411,24 @@ struct ExplainEventTests {
         }
     }
 
+    @Test("an event without a record may be held by a worker that is silent, which is named")
+    func silentWorker() async throws {
+        let silent = """
+            INSERT INTO processes (id, role, version, host, process, catalogs, started_at, seen_at)
+            SELECT role, role, '1', 'h', 7, 'c', now(), now() - interval '100 s'
+            FROM unnest('{worker,scheduler}'::text[]) AS r (role);
+            """
+        try await ask(after: silent) { answer, _ in
+            #expect(answer.code == .answerIsNo)
+            let words = /\. It may be held by worker h\[7\], which has been silent since [-0-9: ]+ UTC; it is/
+            #expect(answer.output.contains(words), "\(answer.output)")
+            #expect(answer.output.hasSuffix("another worker when that one is replaced"), "\(answer.output)")
+        }
+        try await ask(["noti_00000000000000ff"], after: silent) { answer, _ in
+            #expect(!answer.output.contains("held by"), "a notification is recorded: \(answer.output)")
+        }
+    }
+
     @Test("an erased user is reported as such, whatever the question is")
     func erased() async throws {
         try await ServerFixture.withSchema { servers in
