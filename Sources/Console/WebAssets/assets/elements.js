@@ -77,7 +77,7 @@ const inProgress = new Map();
 function button(words, act, { kind = "", key = words, ...attributes } = {}) {
   // A disabled button would lose the focus.
   const press = (event) => (inProgress.has(key) ? null : act(event));
-  return el("button", { type: "button", class: `button ${kind}`, "data-key": key, "aria-disabled": inProgress.has(key), onclick: press, ...attributes }, inProgress.get(key) ?? words);
+  return el("button", { type: "button", class: `button ${kind}`, "data-key": key, "aria-disabled": inProgress.has(key) ? "true" : null, onclick: press, ...attributes }, inProgress.get(key) ?? words);
 }
 
 function link(href, words, attributes = {}) {
