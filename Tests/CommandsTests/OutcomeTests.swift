@@ -11,7 +11,7 @@ struct OutcomeTests {
         "without a database, a reading command does not state that something did not happen",
         arguments: [
             "hold", "fanouts", "retries", "providers", "explain --app drop --user ada", "dead-letters list",
-            "dead-letters show l1", "dead-letters replays", "dead-letters audit", "migrate --check", "status",
+            "dead-letters show l1", "dead-letters replays", "dead-letters audit", "migrate --check",
         ]
     )
     func reading(line: String) async {
