@@ -13,6 +13,7 @@ extension ReplayOperations {
     /// A replay is left both by a scheduler that cannot publish and by one that has ended. Only the number of consumers
     /// of the schedulers' queue tells the two cases apart, and only the broker can report it.
     package func standstillReason() async -> String {
+        if let silentScheduler = await silentScheduler() { return silentScheduler }
         guard context.configuration.amqpURL != nil else {
             return "The replay is not running: no scheduler is running, or it cannot reach the broker; "
                 + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
@@ -23,7 +24,9 @@ extension ReplayOperations {
                 + "run bellhop topology apply."
         case .seen(let queue?) where queue.consumers == 0:
             return "The replay is not running: no scheduler is running; start one (bellhop scheduler)."
-        case .seen: return "A scheduler is running and has not started it; see its log."
+        case .seen:
+            return "A scheduler is connected to the broker and has not taken the replay: bellhop status shows within "
+                + "half a minute whether it hangs; otherwise, see its log."
         case .unseen(let why): return Self.waiting(because: why) + " Without the broker, schedulers cannot be counted."
         }
     }
@@ -33,6 +36,7 @@ extension ReplayOperations {
     /// A scheduler that has taken a replay keeps it for a while without the broker. Without a worker, its messages
     /// wait in their lanes.
     package func obstacle() async -> String? {
+        if let silentScheduler = await silentScheduler() { return silentScheduler }
         if context.configuration.amqpURL != nil, let why = await schedulersQueue().obstacle {
             return Self.waiting(because: why)
         }
@@ -40,6 +44,19 @@ extension ReplayOperations {
             !processes.contains(where: { $0.report.identity.role == "worker" })
         else { return nil }
         return "Its messages wait for a worker, and none is running: start one (bellhop worker)."
+    }
+
+    /// Names the scheduler that has stopped its heartbeats while no other runs; `nil` if there is none.
+    private func silentScheduler() async -> String? {
+        let processes = HeartbeatStore(pool: context.pool)
+        let isScheduler = { (seen: LiveProcess) in seen.report.identity.role == "scheduler" }
+        guard let running = try? await processes.all(), !running.contains(where: isScheduler),
+            let silent = try? await processes.silent().first(where: isScheduler)
+        else { return nil }
+        let own = silent.report.identity
+        let since = silent.seenAt.toTheSecond
+        return
+            "Scheduler \(own.host)[\(own.process)] has sent no heartbeat since \(since) UTC, and no other runs: if it still runs, end it, and start another (bellhop scheduler)."
     }
 
     /// Returns the counts of the queue that schedulers consume; the queue is `nil` if the broker has none.

@@ -177,14 +177,16 @@ package struct ReplayProgress: Sendable {
         return passed >= Self.usualPause ? passed : nil
     }
 
-    /// The estimated remaining time at the latest pace; `nil` if nothing is left to do, or no estimate is possible.
+    /// The estimated remaining time at the latest pace, which does not exceed the rate; `nil` if nothing is left to do, or
+    /// no estimate is possible.
     package func timeLeft(at now: Timestamp) -> Duration? {
         guard shouldProgress(at: now), standstill(at: now) == nil, settledLately >= Self.leastSettled else {
             return nil
         }
         let span = min(Self.latestSpan, .microseconds(now.microseconds - sendsSince.microseconds))
         guard span >= Self.leastSpan else { return nil }
-        return span / settledLately * (waiting + underWay)
+        let least = replay.pace.rate.map { Duration.seconds(waiting) / $0 } ?? .zero
+        return max(least, span / settledLately * (waiting + underWay))
     }
 
     /// A pause between outcomes that needs no explanation.

@@ -92,11 +92,17 @@ struct StalledReplayTests {
             )
             consumer.start()
             var busy = ""
-            for _ in 0..<1_000 where !busy.hasPrefix("A scheduler is running") {
+            for _ in 0..<1_000 where !busy.hasPrefix("A scheduler is connected") {
                 busy = try await Self.words(on: servers, broker: url)
             }
             await consumer.close()
-            #expect(busy == "A scheduler is running and has not started it; see its log.")
+            #expect(busy.contains("bellhop status shows within half a minute whether it hangs"), "\(busy)")
+            try await Self.announce("scheduler", servers)
+            _ = try await servers.owner.run("UPDATE processes SET seen_at = now() - interval '40 s'", [])
+            let hung = try await Self.words(on: servers, broker: url)
+            #expect(hung.hasPrefix("Scheduler h[7] has sent no heartbeat since 20"), "\(hung)")
+            let taken = try await Self.replays(on: servers, broker: url) { await $0.obstacle() }
+            #expect(taken == hung)
         }
         try await ServerFixture.withSchema { servers in
             let none = try await Self.words(on: servers, broker: Servers.amqpURL)

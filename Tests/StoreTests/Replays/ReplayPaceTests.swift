@@ -77,6 +77,13 @@ struct ReplayPaceTests {
             let left = try #require(progress.timeLeft(at: fixture.now))
             #expect(left == .seconds(50))
             #expect(progress.standstill(at: fixture.now) == nil)
+            // A rate that was lowered just now limits the coming items.
+            try await fixture.run("UPDATE replays SET rate = 1, started_at = now() - interval '2 h'")
+            let slower = try await fixture.progress().timeLeft(at: fixture.now)
+            #expect(slower == .seconds(50))
+            try await fixture.settle(51...80, from: 15, to: 0)
+            let least = try await fixture.progress().timeLeft(at: fixture.now)
+            #expect(least == .seconds(20))
         }
     }
 
