@@ -73,6 +73,32 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("the charts state that a server is unavailable")
+        func chartsWithoutBroker() async throws {
+            try await ConsoleStage.with(environment: ["BELLHOP_AMQP_URL": "amqp://127.0.0.1:1"]) { stage in
+                try await stage.signIn(at: "#/charts")
+                let words = "The broker is unavailable: the lines end, and present values are unknown."
+                try await stage.until("$('.problem span')?.textContent === '\(words)'")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("the legend of a chart has a dash for a value that is unknown now")
+        func unknownFigure() async throws {
+            let files = try ["words", "elements", "charts"].map { name in
+                try Checkout.text("Sources/Console/WebAssets/assets/\(name).js")
+            }
+            let legend = """
+                return chart("t", "s", [{ name: "a", column: "x", colour: 1 }, { name: "b", column: "y", colour: 2 }],
+                    { names: ["x", "y"], points: [[1, 5, 7], [2, null, 8]] }).querySelector(".legend").textContent;
+                """
+            try await BrowserProgram.shared.withDriver { browser in
+                try await browser.go(to: "about:blank")
+                let words = try await browser.run((files + [legend]).joined(separator: "\n"))
+                #expect(words.string == "a –b 8 s")
+            }
+        }
+
         @Test("the list of items shows the total count and loads more items on request")
         func more() async throws {
             try await ConsoleStage.with((100..<160).map { DeadLetterSamples.rejected("letter-\($0)") }) { stage in
@@ -474,7 +500,7 @@ extension ConsoleBrowserTests {
                 try await stage.open("desk")
                 try await stage.until("$('.away') && !$('.away').hidden")
                 let words = try await stage.ask("$('.away p').textContent")
-                #expect(words == "The database does not answer.", "no data is shown")
+                #expect(words == "The database is unavailable.", "no data is shown")
             }
         }
     }

@@ -63,7 +63,8 @@ function chart(title, unit, series, data) {
   const columns = series.map(({ column }) => data.names.indexOf(column) + 1);
   const rows = data.points;
   const write = UNITS[unit];
-  const latest = columns.map((column) => rows.findLast((row) => row[column] !== null)?.[column] ?? null);
+  // A value that is unknown now, such as during a failure of the database, is not replaced by an older one.
+  const latest = columns.map((column) => rows.at(-1)?.[column] ?? null);
   const body = rows.length < 2
     ? el("p", { class: "muted empty-chart" }, "The first points come within seconds of the console's start.")
     : plot(title, unit, series, columns, rows, data.marks ?? []);

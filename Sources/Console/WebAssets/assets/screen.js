@@ -79,7 +79,7 @@ function rest(look, pause) {
 /** Returns the message of a failed load: first what it means, then the server's words. */
 function faultShown({ status, code, message }, hasData) {
   if (status !== 503 || code !== "unavailable") return el("span", {}, linked(capital(message)));
-  return el("div", {}, el("p", {}, `The database does not answer.${hasData ? " The data shown may be old." : ""}`),
+  return el("div", {}, el("p", {}, `The database is unavailable.${hasData ? " The data shown may be old." : ""}`),
     el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, linked(message))));
 }
 

@@ -88,6 +88,9 @@ function sightShown(status) {
     el("li", { class: status.topology === "differs" ? "bad" : status.topology ? "good" : "" }, el("i", { class: "lamp" }), el("span", {}, `Topology ${status.topology ?? "unknown"}`)));
 }
 
+/** Returns the servers that the status did not reach. */
+const unavailable = (status) => [["the broker", status.broker], ["the database", status.database]].filter(([, { reached }]) => !reached).map(([name]) => name);
+
 /** Whether something is broken, as opposed to slow, waiting for an operator, or stopped on purpose. */
 const isBroken = (status) => status.problemDetails.some(({ severity }) => severity === "broken");
 
@@ -122,12 +125,14 @@ const chartsView = {
   title: "Charts",
   every: 10,
   async load() {
-    const [data, { acts }] = await Promise.all([client.ask("figures"), client.ask("audit", { limit: "200" }).catch(() => ({ acts: [] }))]);
-    return { ...data, marks: acts.map(({ at, act, by, number }) => ({ at: Date.parse(at), words: `${act} by ${by}, act ${number}` })) };
+    const [data, { acts }, status] = await Promise.all([client.ask("figures"), client.ask("audit", { limit: "200" }).catch(() => ({ acts: [] })), client.ask("status")]);
+    return { ...data, away: unavailable(status), marks: acts.map(({ at, act, by, number }) => ({ at: Date.parse(at), words: `${act} by ${by}, act ${number}` })) };
   },
   show(data) {
     const length = data.points.length > 1 ? `The last ${span((data.points.at(-1)[0] - data.points[0][0]) / 1_000)}, one` : "One";
     return [
+      data.away.length === 0 ? null : el("ul", { class: "problems" }, el("li", { class: "problem broken" }, icon("bad"),
+        el("span", {}, `${capital(data.away.join(" and "))} ${data.away.length === 1 ? "is" : "are"} unavailable: the lines end, and present values are unknown.`), link("#/status", "Open", { class: "button small" }))),
       el("p", { class: "lead" }, `${length} point every ${data.seconds} seconds, from what the workers and the database say themselves; kept by this console for three hours. Times are UTC; a dashed line marks an operator's act.`),
       el("div", { class: "charts" }, CHARTS.map(([title, unit, series]) =>
         chart(title, unit, series.map(([name, column, colour]) => ({ name, column, colour })), data))),
