@@ -9,7 +9,7 @@ package struct FanoutStopped: Sendable {
     /// Whether this act paused the fan-out; otherwise it was paused or had ended.
     package let isNewlyPaused: Bool
     package let hold: HoldAdded
-    /// The number of pages that a worker had begun before the pause; they are still recorded.
+    /// The number of pages that a worker had begun before the pause; they may still be recorded.
     package let pagesInProgress: Int
     /// The outcomes after the workers observe the hold; `nil` if they could not be counted.
     package let results: FanoutResults?
@@ -40,14 +40,14 @@ package struct FanoutStopped: Sendable {
     /// The state after the act.
     package var state: FanoutState { isNewlyPaused ? .paused : record.state }
 
-    /// The users whose notifications are still recorded, in one sentence.
+    /// The users whose notifications may still be recorded, in one sentence.
     package var pagesWords: String {
         guard state != .finished else { return "All its records are in the app." }
         let users = FanoutPage.usualSize.grouped
         guard pagesInProgress > 0 else { return "It begins no further page, and none is in progress." }
         return "It begins no further page. "
-            + pagesInProgress.of("page in progress is", "pages in progress are")
-            + " still recorded, up to \(users) users each; their pushes wait behind hold \(hold.held.hold.number). "
+            + pagesInProgress.of("page in progress", "pages in progress")
+            + " may still be recorded, up to \(users) users each; their pushes wait behind hold \(hold.held.hold.number). "
             + "If no other page is left, it then ends as finished."
     }
 }
@@ -73,7 +73,7 @@ extension FanoutOperations {
         one.numbers = [record.number]
         one.states = FanoutAdmin.Act.pause.acceptedStates
         let isPaused = try await store.perform(.pause, on: one, agreed: 1, by: `operator`) == .done(items: 1)
-        // No page is begun after the pause, so this is the upper limit of the pages that are still recorded.
+        // No page is begun after the pause, so this is the upper limit of the pages that may still be recorded.
         let pages = try await store.detail(of: record.number).pages.filter { $0.takenAt != nil }.count
         // A stop that changes nothing is an act as well: another operator reads in the audit who wanted it.
         if !isPaused, !hold.isNew { try await store.noteStop(of: record, hold.hold.number, by: `operator`) }

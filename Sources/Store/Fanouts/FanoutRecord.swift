@@ -78,7 +78,8 @@ package struct FanoutRecord: Sendable {
     package func rate(at now: Timestamp) -> Double? {
         guard interruption(at: now) == nil else { return nil }
         let users = progress.users - progress.resumedUsers
-        let end = finishedAt ?? (state == .paused ? pausedAt : nil) ?? now
+        // A cancelled fan-out may have been paused before.
+        let end = finishedAt.map { min($0, progress.workedAt ?? $0) } ?? (state == .paused ? pausedAt : nil) ?? now
         let passed = end.microseconds - progress.resumedAt.microseconds
         guard users > 0, passed > 0, finishedAt != nil || passed >= Self.leastWatched else { return nil }
         return Double(users) * 1e6 / Double(passed)

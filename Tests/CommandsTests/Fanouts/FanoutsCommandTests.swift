@@ -330,7 +330,7 @@ struct FanoutsCommandTests {
             #expect(holds == ["venues opportunity wrong prices"])
             let again = await prompt.run(["fanouts", "stop", "\(number)"] + why).output
             let pages = """
-                Fan-out \(number) was paused already. It begins no further page. 2 pages in progress are still recorded, \
+                Fan-out \(number) was paused already. It begins no further page. 2 pages in progress may still be recorded, \
                 up to 1,000 users each; their pushes wait behind hold 1. If no other page is left, it then ends as \
                 finished.
                 Hold 1 stops all pushes of venues, type opportunity, also of other events.

@@ -78,7 +78,7 @@ extension ConsoleBrowserTests {
             try await BrowserProgram.shared.withDriver { browser in
                 try await browser.go(to: "about:blank")
                 let found = try await browser.run((files + [paces]).joined(separator: "\n"))
-                #expect(found.string == "2,10,10,2,10,2,5,5,1,5,30")
+                #expect(found.string == "2,3,3,2,10,2,5,5,1,5,30")
             }
         }
     }

@@ -46,6 +46,17 @@ struct FanoutAdminTests {
         }
     }
 
+    @Test("the rate of a cancelled fan-out does not count the time after its last page")
+    func cancelledRate() async throws {
+        try await ServerFixture.withSchema { servers in
+            _ = try await servers.addFanout("e1", state: .cancelled, users: 600)
+            _ = try await servers.owner.run("UPDATE fanouts SET finished_at = now() + interval '1 h'")
+            let record = try await Self.admin(servers).latest(FanoutFilter(), atMost: 1)[0].record
+            let rate = try #require(record.rate(at: record.startedAt))
+            #expect(rate > 9 && rate < 11)
+        }
+    }
+
     @Test("an event for everyone counts recipients, and none remain after the last planned page")
     func everyone() async throws {
         try await ServerFixture.withSchema { servers in

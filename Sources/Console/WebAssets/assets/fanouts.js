@@ -24,7 +24,7 @@ function fanoutControls(one, small = true) {
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, reasons: verb === "resume" ? REASONS.release : [], title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
     body: () => ({ items: [String(one.fanout)] }),
-    note: verb === "cancel" ? "Recorded notifications stay, and pages in progress are still recorded. No further users are reached. This cannot be undone."
+    note: verb === "cancel" ? "Recorded notifications stay, and pages in progress may still be recorded. No further users are reached. This cannot be undone."
       : one.holds?.length > 0 ? `The fan-out continues, and its notifications are recorded. ${keptBack(one.holds)}` : null,
     says: (done) => (done.fanouts > 0
       ? `${verb === "cancel" ? "Cancelled" : "Resumed"} fan-out ${one.fanout}.${done.holds?.length > 0 ? ` ${keptBack(done.holds)}` : ""}`
@@ -130,7 +130,7 @@ function fanoutDetail(one) {
         ["New notifications", `${grouped(one.recorded)}${one.state === "finished" ? "" : ", on complete pages"}${inAppWords(one)}`],
         ["Deliveries", `${resultWords(one)}${one.finishedAt && one.openPages.length === 0 ? "" : ", pages in progress included"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
-      one.openPages.length === 0 ? null : card("Pages in progress", null, table(["page", "released", "taken"], one.openPages.map((page) =>
+      one.openPages.length === 0 ? null : card("Unfinished pages", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
     one.acts.length === 0 ? null : card("What operators did", null, el("ol", { class: "timeline" }, one.acts.map((act) =>
       el("li", {}, ago(act.at), el("div", {}, el("b", {}, fanoutAct(act)), ` by ${act.by}`, el("p", {}, act.because)))))),
@@ -140,7 +140,7 @@ function fanoutDetail(one) {
 const fanoutsView = {
   title: "Fan-outs",
   // One fan-out's page counts up to 100,000 users at each call, and a list reads as many deliveries if some wait.
-  pace: (found) => ((found.fanouts ?? [found]).some(({ state }) => state === "running") ? 2 : 10),
+  pace: (found) => ((found.fanouts ?? [found]).some(({ state }) => state === "running") ? 2 : found.fanouts ? 3 : 10),
   load: (params, number) => (number ? client.ask("fanout", {}, [number]) : client.ask("fanouts")),
   show(found) {
     if (found.fanout) return fanoutDetail(found);
