@@ -53,7 +53,7 @@ extension ReplayOperations {
             last = end.summary.deadID
             for (item, prediction) in zip(page, try await dryRun.predict(page, at: input.now)) {
                 predictions.add(prediction, of: item.summary.deadID)
-                if let app = item.summary.cause.app { apps.insert(app) }
+                if let app = item.summary.cause.app, prediction.kind.maySend { apps.insert(app) }
                 if prediction.kind == .wouldSend { budgets.add(item.summary.cause) }
             }
         }

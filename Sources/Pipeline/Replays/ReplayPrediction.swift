@@ -28,6 +28,17 @@ package struct ReplayPrediction: Sendable, Equatable {
         case stillInvalid = "invalid-still"
         /// Its user was erased, or its row in the ledger no longer exists.
         case gone
+
+        /// Whether a push or a mail may follow, at once or later.
+        package var maySend: Bool {
+            switch self {
+            case .wouldSend, .heldByBreaker, .heldByOperator, .quietUntil, .wouldFanOut: true
+            case .wouldRecord, .optedOut, .tokenGone, .noDevice, .alreadyDelivered, .alreadyRecorded, .expired,
+                .stillOwed,
+                .stillInvalid, .gone:
+                false
+            }
+        }
     }
 
     package let kind: Kind
