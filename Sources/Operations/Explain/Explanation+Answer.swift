@@ -91,7 +91,7 @@ extension Explanation {
     }
 
     /// Whether no feed message about the user has ever arrived.
-    private var isUserUnknown: Bool {
+    var isUserUnknown: Bool {
         story.settings.changedAt == nil && story.settings.preferencesChangedAt == nil && story.devices.isEmpty
     }
 

@@ -18,7 +18,7 @@ extension Explanation {
             ("event", story.plan.map(Self.json) ?? .null),
             ("deadLetters", .array(story.deadLetters.map(Self.json))),
             ("erasure", story.erasure.map(Self.json) ?? .null),
-            ("settings", settings),
+            ("userKnown", .bool(!isUserUnknown)), ("settings", settings),
             ("timeline", .array(timeline.map(json))),
             ("now", ruling),
         ])

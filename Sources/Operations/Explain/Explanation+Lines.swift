@@ -117,12 +117,13 @@ extension Explanation {
         line.dueAt.map(instant) ?? "an unknown time"
     }
 
-    /// Returns the time at which the delivery's device was revoked, such as after the provider reported it gone.
+    /// Returns the time at which the delivery's device was revoked, such as after the provider reported it gone, or that
+    /// it is active again.
     private func end(of line: DeliveryHistory) -> String {
-        guard let device = story.devices.first(where: { $0.subscription == line.target }),
-            let revokedAt = device.revokedAt
-        else { return "" }
-        return "; the device was ended at \(instant(revokedAt))"
+        guard let device = story.devices.first(where: { $0.subscription == line.target }) else { return "" }
+        if let revokedAt = device.revokedAt { return "; the device was ended at \(instant(revokedAt))" }
+        guard line.reason.flatMap(VerdictReason.init(rawValue:))?.endsDevice == true else { return "" }
+        return "; the device is active: it was registered again, or restored after a mass failure of the provider"
     }
 
     private func again(_ line: DeliveryHistory) -> String {

@@ -1,6 +1,14 @@
 import Push
 
 extension VerdictReason {
+    /// Whether the provider no longer knows the device, which then ends.
+    var endsDevice: Bool {
+        switch self {
+        case .unregistered, .deviceNotRegistered, .expiredToken, .subscriptionGone: true
+        default: false
+        }
+    }
+
     /// The reason in words, for readers who do not know the provider's own; `nil` if words would add nothing.
     var words: String? {
         switch self {

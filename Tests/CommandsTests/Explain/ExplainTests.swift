@@ -216,7 +216,8 @@ struct ExplainTests {
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
             expect(
                 answer,
-                "given up: the provider no longer knows the device (UNREGISTERED)",
+                "given up: the provider no longer knows the device (UNREGISTERED); the device is active: it was "
+                    + "registered again, or restored after a mass failure of the provider",
                 "type transaction_complete not set (app default)"
             )
         }

@@ -34,10 +34,10 @@ function explanationShown(found) {
         ["Expires", found.notification.expiresAt && clock(found.notification.expiresAt)], ["Id", el("code", {}, found.notificationId)]])) : null,
       found.deliveries.length > 0 ? card("Deliveries", null, el("ul", { class: "plain" }, found.deliveries.map((one) => el("li", {},
         tag(one.state ?? "unknown", stateKind(one.state)), ` ${one.words}`)))) : null,
-      card("The user", null, facts([["Zone", found.timezone], ["Language", found.settings.locale], ["Push", found.settings.pushEnabled ? "on" : "off"],
+      found.found || found.userKnown ? card("The user", null, facts([["Zone", found.timezone], ["Language", found.settings.locale], ["Push", found.settings.pushEnabled ? "on" : "off"],
         ["Mail", found.settings.emailEnabled ? (found.settings.hasEmail ? "on" : "on, no address") : "off"],
         ["Quiet hours", found.settings.quietHours?.enabled ? `${found.settings.quietHours.startHour} to ${found.settings.quietHours.endHour}` : "none"],
-        ["Devices", found.settings.devices.map((device) => `${device.platform} through ${device.provider}${device.revokedAt ? ", ended" : ""}`).join("; ") || "none"]])),
+        ["Devices", found.settings.devices.map((device) => `${device.platform} through ${device.provider}${device.revokedAt ? ", ended" : ""}`).join("; ") || "none"]])) : null,
       found.deadLetters.length > 0 ? card("Dead letters", null, el("ul", { class: "plain" }, found.deadLetters.map((one) => el("li", {},
         link(`#/letter/${encodeURIComponent(one.deadId)}`, letterTitle(one)), " ", tag(one.state, stateKind(one.state)), ` ${one.error}`)))) : null),
     found.timeline.length > 0 ? card("What happened", null, el("ol", { class: "timeline" }, found.timeline.map((one) =>
