@@ -42,6 +42,10 @@ extension ConsoleBrowserTests {
                 "20 items stay; --cap N allows more.",
                 "20 items stay; “Skip items replayed … times or more” allows more."
             ),
+            (
+                "it was rejected (bellhop dead-letters list --app drop --user ada); the user is unknown, too",
+                "it was rejected (the page Dead letters); the user is unknown, too"
+            ),
             ("bellhop hold shows what can be done", "the page Holds shows what can be done"),
             (
                 "bellhop dead-letters resume 1 continues it, cancel 1 reopens them",

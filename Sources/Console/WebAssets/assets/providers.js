@@ -17,7 +17,7 @@ function hasReport(one) {
 
 function outletState(one) {
   const [words, kind] = one.state === "unused" && !hasReport(one) ? ["no report yet", ""] : OUTLET_STATES[one.state] ?? [one.state, ""];
-  return [tag(one.breaker ? [`${words}: `, breakable(one.breaker)] : words, kind),
+  return [tag(one.breaker ? [`${words}: `, el("wbr"), breakable(one.breaker)] : words, kind),
     one.holds.map((hold) => [" ", link("#/holds", `hold ${hold}`, { class: "kept", "data-key": `${one.app}-${one.provider}-${hold}` })])];
 }
 
@@ -75,7 +75,7 @@ const providersView = {
     if (providers.length === 0) return [nothing("providers", "No provider yet", "Workers report their providers within ten seconds of their start.")];
     // A worker reports nothing from before its start.
     const none = (one) => hasReport(one) ? el("span", { class: "muted", title: `since the latest start of a worker, ${clock(one.reportedSince)}` }, `none in ${span(reportedSeconds(one))}`) : "–";
-    const time = (milliseconds) => (milliseconds === null ? "–" : UNITS.ms(milliseconds));
+    const time = (milliseconds) => (milliseconds === null ? "–" : UNITS.ms(milliseconds).replace(" ", "\u00a0"));
     return [
       el("p", { class: "lead" }, "Rates and times are those of the last minute or two, of all workers together; p50 and p95 count until the last answer to the pushes that are sent together, which is longer than one request. Workers report every ten seconds what they have sent since their start: “none in 12 min” is the period of the latest worker’s reports."),
       table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting"], providers.map((one) => [
