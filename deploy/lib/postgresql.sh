@@ -133,7 +133,7 @@ postgresql_create_cluster() {
 postgresql_clear_stale_lock() {
     local lock=$1/postmaster.pid pid arguments
     pid=$(as_postgres head -n 1 "$lock" 2>/dev/null) || return 0
-    arguments=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) || true
+    arguments=$({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null) || true
     if [[ $arguments == */postgres\ -D\ "$1 "* ]]; then
         record postgresql "$pid"
     else
