@@ -29,7 +29,7 @@ package struct ReplayPrediction: Sendable, Equatable {
         /// Its user was erased, or its row in the ledger no longer exists.
         case gone
 
-        /// Whether a push or a mail may follow, at once or later.
+        /// Whether a push or a mail may follow, now or later.
         package var maySend: Bool {
             switch self {
             case .wouldSend, .heldByBreaker, .heldByOperator, .quietUntil, .wouldFanOut: true
