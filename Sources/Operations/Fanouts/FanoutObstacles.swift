@@ -60,8 +60,9 @@ extension FanoutProgress {
                 ? share.waiting.of("delivery of this fan-out waits", "deliveries of this fan-out wait")
                 : "what it would send waits"
             let since = HumanText.ago(hold.placedAt, asOf)
+            let reason = hold.unexplainedBy == nil ? "because \"\(hold.because)\"" : "and has given no reason yet"
             return
-                "\(hold.operator) holds \(hold.scope.words) since \(since) because \"\(hold.because)\". Its notifications "
+                "\(hold.operator) placed a hold on \(hold.scope.words) \(since) \(reason). Its notifications "
                 + "are in the app, and \(what): bellhop hold discard \(hold.number) --event \(record.event) ends them, "
                 + "bellhop hold release \(hold.number) sends them."
         }

@@ -54,9 +54,8 @@ extension ReplayOperations {
             let silent = try? await processes.silent().first(where: isScheduler)
         else { return nil }
         let own = silent.report.identity
-        let since = silent.seenAt.toTheSecond
-        return
-            "Scheduler \(own.host)[\(own.process)] has sent no heartbeat since \(since) UTC, and no other runs: if it still runs, end it, and start another (bellhop scheduler)."
+        return "Scheduler \(own.host)[\(own.process)] has sent no heartbeat since \(silent.seenAt.toTheSecond) UTC, "
+            + "and no other runs: if it still runs, end it, and start another (bellhop scheduler)."
     }
 
     /// Returns the counts of the queue that schedulers consume; the queue is `nil` if the broker has none.

@@ -217,7 +217,7 @@ struct ReplayCommandTests {
     )
     func overlap() async throws {
         try await DeadLetterFixture.with { prompt, pipeline in
-            try await DeadLetterFixture.file((0..<20).map { ("item-\($0)", "{") }, on: pipeline)
+            try await DeadLetterFixture.file((0..<300).map { ("item-\($0)", "{") }, on: pipeline)
             let words = ["--yes", "--because", "x", "--by", "ada"]
             let begun = await prompt.run(["dead-letters", "replay", "--all", "--detach", "--rate", "1/s"] + words)
             #expect(begun.code == .done, "\(begun.complaints)")
@@ -238,12 +238,16 @@ struct ReplayCommandTests {
                 let advice = "bellhop dead-letters resume 1 continues it, cancel 1 ends it"
                 #expect(third.complaints.contains(advice), "\(third.complaints)")
             }
+            // On a busy machine, some items are sent before the cancellation.
+            try await pipeline.wait(for: 1, "SELECT count(*) FROM replays WHERE finished_at IS NOT NULL")
+            let unsent = "SELECT count(*) FROM replay_items WHERE outcome = 'cancelled'"
+            let left = try await pipeline.servers.count(unsent)
             let shown = await prompt.run("dead-letters", "replays", "1").output
-            let left = ": cancelled, 0 replayed, 20 left unsent and open again"
-            #expect(shown.contains(left), "\(shown)")
-            #expect(shown.contains("Not sent, cancelled: 20 ("), "\(shown)")
+            let state = ": cancelled, \(300 - left) replayed, \(left) left unsent and open again"
+            #expect(left > 0 && shown.contains(state), "\(shown)")
+            #expect(shown.contains("Not sent, cancelled: \(left) ("), "\(shown)")
             let list = await prompt.run("dead-letters", "replays").output
-            #expect(list.contains("0, 20 left"), "\(list)")
+            #expect(list.contains("\(300 - left), \(left) left"), "\(list)")
             let again = await prompt.run("dead-letters", "resume", "1", "--because", "x")
             #expect(again.code == .answerIsNo)
             #expect(again.complaints.contains("it is cancelled"))

@@ -112,6 +112,22 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("an edit of many can be limited to a number of items")
+        func limitedEdit() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 4")
+                try await stage.pressInGroup("missing-audience", "Edit")
+                try await stage.write("2", into: "limit")
+                try await stage.write("/app=drop\n/to={\"topic\":\"venue:42\"}", into: "set")
+                try await stage.until("$('dialog .dialog-foot .button:last-child')?.textContent === 'Edit 2'")
+                try await stage.write("two of them, for a start", into: "because")
+                try await stage.submit()
+                try await stage.until("$('#toasts').textContent.includes('2 copies on the way, replay 1.')")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("an edit of many links its replay, and an act without anything left to do states why")
         func linkedResult() async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in

@@ -46,6 +46,10 @@ extension ConsoleBrowserTests {
                 "it was rejected (bellhop dead-letters list --app drop --user ada); the user is unknown, too",
                 "it was rejected (the page Dead letters); the user is unknown, too"
             ),
+            (
+                "1,296 items match, and one edit is for 1,000 items; add --limit",
+                "1,296 items match, and one edit is for 1,000 items; enter a number in “At most this many items”"
+            ),
             ("bellhop hold shows what can be done", "the page Holds shows what can be done"),
             (
                 "bellhop dead-letters resume 1 continues it, cancel 1 reopens them",

@@ -250,8 +250,8 @@ function perform({ act, title, verb, body, extra = null, reasons = [], danger = 
     return el("form", { class: "asking", onsubmit: send }, about ? el("p", { class: "muted about" }, about) : null,
       note ? el("p", { class: "muted" }, note) : null, shown, forecast, extras,
       field("Reason", because, `For the audit, with your name: ${client.session?.name ?? ""}.`),
-      reasons.length > 0 ? el("div", { class: "acts", role: "group", "aria-label": "Usual reasons" }, reasons.map(usual)) : null, fault,
-      el("div", { class: "dialog-foot" }, sureBox, typing, button(verb === "Cancel" ? "Back" : "Cancel", () => close(null), { kind: "quiet" }), go));
+      reasons.length > 0 ? el("div", { class: "acts", role: "group", "aria-label": "Usual reasons" }, reasons.map(usual)) : null,
+      el("div", { class: "dialog-foot" }, fault, sureBox, typing, button(verb === "Cancel" ? "Back" : "Cancel", () => close(null), { kind: "quiet" }), go));
   });
 }
 
@@ -317,6 +317,7 @@ const letterActs = {
       extra: [
         field("Places and values, one a line", places, "A place such as /id or /data/amount, then =, then the value."),
         field("Another routing key", el("input", { name: "routing-key", spellcheck: "false", autocapitalize: "off" })),
+        field("At most this many items", el("input", { name: "limit", inputmode: "numeric", placeholder: "all, up to 1,000" })),
         field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as possible" })),
       ],
       body: ({ set = "", ...extra }) => ({ ...about, options: { ...about.options, ...extra, set: set.split("\n").filter(Boolean) } }),
