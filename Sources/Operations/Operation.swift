@@ -50,7 +50,7 @@ extension Operation {
         in context: OperationsContext
     ) async throws(OperationError) -> ActAnswer {
         guard case .act(let act) = work else { preconditionFailure("\(name) changes nothing") }
-        do { return try await act(fields, consent, context) } catch {
+        do { return try await act(fields, consent, context.forOneAct()) } catch {
             throw OperationError(error, during: name, isAct: isAct)
         }
     }

@@ -16,6 +16,11 @@ package struct OperationsContext: Sendable {
         self.zones = zones
     }
 
+    /// Returns the context for one act, whose errors state whether a part of it has happened.
+    func forOneAct() -> OperationsContext {
+        OperationsContext(configuration: configuration, pool: pool.forOneOperation(), zones: zones)
+    }
+
     package var names: TopologyNames { TopologyNames(configuration.namespace) }
 
     package func broker() throws -> BrokerAddress { try configuration.broker() }

@@ -32,7 +32,7 @@ extension StoreError {
     package func text(isAct: Bool) -> String {
         guard isAct else { return message }
         let text = "\(self)"
-        guard code == .cannotConnect, isTransient else { return text }
+        guard code == .cannotConnect, isTransient, outcome == nil else { return text }
         return text + (text.last.map { ".!?".contains($0) } == true ? " " : ". ") + "It did not happen."
     }
 

@@ -50,7 +50,7 @@ enum DeadLettersCommand: Command {
     private static func attend(to request: DeadLetterRequest) async throws -> ExitCode {
         let setup = request.setup
         return try await setup.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
-            let session = DeadLetterSession(request, request.call.operationsContext(setup, pool))
+            let session = DeadLetterSession(request, request.call.operationsContext(setup, pool.forOneOperation()))
             return switch request.verb {
             case .groups: try await session.groups()
             case .list: try await session.list()

@@ -59,6 +59,11 @@ package struct PostgresError: Error, Sendable, Hashable {
 }
 
 extension PostgresError {
+    /// Returns the error with another outcome.
+    func with(outcome: String) -> PostgresError {
+        PostgresError(code, message, outcome: outcome, sqlState: sqlState, constraint: constraint, table: table)
+    }
+
     /// Whether the same operation may succeed later without any change.
     ///
     /// For `outcomeUnknown`, repeat it only if a repetition is harmless.

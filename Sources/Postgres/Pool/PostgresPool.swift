@@ -8,6 +8,8 @@ package final class PostgresPool: Sendable {
     private let acquireTimeout: Duration
     /// The time limit for each statement, if it differs from the pool's.
     private let statementTimeout: Duration?
+    /// Whether something was written through this view; `nil` if nobody asks.
+    private let writes: WriteRecord?
     /// Whether the connections end with this object.
     private let isOwner: Bool
 
@@ -19,13 +21,15 @@ package final class PostgresPool: Sendable {
         core = PoolCore(options)
         acquireTimeout = options.acquireTimeout
         statementTimeout = nil
+        writes = nil
         isOwner = true
     }
 
-    private init(sharing core: PoolCore, acquireTimeout: Duration, statementTimeout: Duration) {
-        self.core = core
-        self.acquireTimeout = acquireTimeout
+    private init(sharing pool: PostgresPool, statementTimeout: Duration?, writes: WriteRecord?) {
+        core = pool.core
+        acquireTimeout = pool.acquireTimeout
         self.statementTimeout = statementTimeout
+        self.writes = writes
         isOwner = false
     }
 
@@ -35,7 +39,13 @@ package final class PostgresPool: Sendable {
     ///
     /// The connections last as long as this pool.
     package func with(statementTimeout limit: Duration) -> PostgresPool {
-        PostgresPool(sharing: core, acquireTimeout: acquireTimeout, statementTimeout: limit)
+        PostgresPool(sharing: self, statementTimeout: limit, writes: writes)
+    }
+
+    /// Returns a view of the same connections for one operation of several transactions: after the first one has taken
+    /// effect, no error states that nothing happened.
+    package func forOneOperation() -> PostgresPool {
+        PostgresPool(sharing: self, statementTimeout: statementTimeout, writes: WriteRecord())
     }
 
     /// Runs one statement as a separate transaction, in one round trip.
@@ -116,7 +126,7 @@ package final class PostgresPool: Sendable {
                         cancellation: cancellation,
                         deadline: .now + limit,
                         continuation: continuation,
-                        body: timed(body)
+                        body: viewed(body)
                     )
                 )
             }
@@ -124,8 +134,9 @@ package final class PostgresPool: Sendable {
             cancellation.ask()
             core.abandon(cancellation)
         }
-        if case .failure(let error) = outcome, error.speaksOfTheServer { core.note(error) }
-        return try outcome.get()
+        guard case .failure(let error) = outcome else { return try outcome.get() }
+        if error.speaksOfTheServer { core.note(error) }
+        throw writes?.completed(error) ?? error
     }
 
     /// Interrupts the caller's work if the server does not answer at all.
@@ -138,12 +149,14 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    private func timed<Value: Sendable>(
+    /// Returns the body with the time limit and the record of this view.
+    private func viewed<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
     ) -> @Sendable (PostgresConnection) throws(PostgresError) -> Value {
-        guard let statementTimeout else { return body }
-        return { (connection) throws(PostgresError) in
-            connection.statementTimeout = statementTimeout
+        guard statementTimeout != nil || writes != nil else { return body }
+        return { [statementTimeout, writes] (connection) throws(PostgresError) in
+            if let statementTimeout { connection.statementTimeout = statementTimeout }
+            defer { if connection.hasWritten { writes?.note() } }
             return try body(connection)
         }
     }

@@ -11,6 +11,10 @@ package final class PostgresConnection {
     private let cancellation: CancellationHandle
     /// The time limit of each following statement; a migration may need more than the pool's setting.
     package var statementTimeout: Duration
+    /// Whether a statement that writes has taken effect since the connection was lent.
+    private(set) var hasWritten = false
+    /// Whether the open transaction has written something.
+    private var transactionWrites = false
 
     /// The time limit of a rollback, after which the connection is given up instead.
     private static let rollbackTimeout = Duration.seconds(5)
@@ -112,7 +116,14 @@ package final class PostgresConnection {
             guard session.send(query) else { throw session.complaint() }
             return try session.collect(attempt, &deadline)
         }
-        return try session.rows(of: answer, attempt, spent)
+        let rows = try session.rows(of: answer, attempt, spent)
+        if statement.effect == .writes { noteWrite() }
+        return rows
+    }
+
+    /// Notes that a statement has written something, which takes effect at the end of its transaction.
+    private func noteWrite() {
+        if session.transactionStatus == .none { hasWritten = true } else { transactionWrites = true }
     }
 
     private func send(
@@ -137,6 +148,7 @@ package final class PostgresConnection {
         for (index, answer) in answers.enumerated() {
             results.append(try session.rows(of: answer, .statement(batch[index].statement), spent))
         }
+        if batch.contains(where: { $0.statement.effect == .writes }) { noteWrite() }
         return results
     }
 
@@ -184,6 +196,7 @@ package final class PostgresConnection {
         guard rows.commandTag == "COMMIT" else {
             throw PostgresError(.unexpectedResult, "The server answered COMMIT with \(rows.commandTag).")
         }
+        hasWritten = hasWritten || transactionWrites
     }
 
     /// Rolls back an open transaction.

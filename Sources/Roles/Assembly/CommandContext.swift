@@ -66,7 +66,11 @@ package struct CommandContext: Sendable {
             for: attempted,
             isAct: isAct,
             whatToDo: "bring the database back (docs/runbooks/database.md), and look again"
-        ) { try await withPool(as: .admin, name: attempted, patience: .seconds(120), body) }
+        ) {
+            try await withPool(as: .admin, name: attempted, patience: .seconds(120)) { pool in
+                try await body(pool.forOneOperation())
+            }
+        }
     }
 
     /// Returns the options that such a pool starts with.
