@@ -58,6 +58,13 @@ package struct ObjectPlaces {
     }
 
     private func canonicalBytes(_ range: Range<Int>) -> [UInt8] {
+        JSONBuffer.withScratch { json in
+            write(range, into: &json)
+            return json.array
+        }
+    }
+
+    private func write(_ range: Range<Int>, into json: inout JSONBuffer) {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: range.count) { places in
             // The members are sorted by insertion, because there are few and many are already in order.
             for (count, place) in range.enumerated() {
@@ -68,7 +75,6 @@ package struct ObjectPlaces {
                 }
                 places.initializeElement(at: index, to: place)
             }
-            var json = JSONBuffer(capacity: 512)
             json.append(UInt8(ascii: "{"))
             for (count, place) in places.enumerated() {
                 if count > 0 { json.append(UInt8(ascii: ",")) }
@@ -82,7 +88,6 @@ package struct ObjectPlaces {
                 }
             }
             json.append(UInt8(ascii: "}"))
-            return json.array
         }
     }
 }

@@ -4,11 +4,21 @@
 /// one.
 extension JSONBuffer {
     /// Begins a member, whose value follows.
+    ///
+    /// Only an object that was just opened ends with an opening brace, because a text ends with its quote.
     package mutating func begin(_ name: StaticString) {
         if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
         append(UInt8(ascii: "\""))
         append(name)
-        append("\":" as StaticString)
+        append(UInt8(ascii: "\""))
+        append(UInt8(ascii: ":"))
+    }
+
+    /// Begins a member with any name.
+    package mutating func begin(foreign name: String) {
+        if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
+        append(name)
+        append(UInt8(ascii: ":"))
     }
 
     /// Writes a member with a text, or with `null`.

@@ -42,13 +42,32 @@ package struct JSONBuffer: ~Copyable {
     private var base: UnsafeMutablePointer<UInt8>
     package private(set) var count = 0
     private var capacity: Int
+    /// Whether the memory was allocated by the buffer.
+    private var isAllocated: Bool
 
     package init(capacity: Int) {
         self.capacity = max(64, capacity)
         base = .allocate(capacity: self.capacity)
+        isAllocated = true
     }
 
-    deinit { base.deallocate() }
+    /// Creates a buffer that begins in `memory` and allocates only if the text is longer.
+    package init(in memory: UnsafeMutableBufferPointer<UInt8>) {
+        base = memory.baseAddress ?? .allocate(capacity: 1)
+        capacity = memory.count
+        isAllocated = memory.baseAddress == nil
+    }
+
+    deinit { if isAllocated { base.deallocate() } }
+
+    /// Runs `body` with an empty buffer that begins on the stack, for text that is copied or read immediately.
+    @inlinable
+    package static func withScratch<Result>(_ body: (inout JSONBuffer) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
+            var json = JSONBuffer(in: memory)
+            return body(&json)
+        }
+    }
 
     /// The written bytes, in an array of exactly that size.
     package var array: [UInt8] { Array(UnsafeBufferPointer(start: base, count: count)) }
@@ -92,18 +111,15 @@ package struct JSONBuffer: ~Copyable {
 
     /// Appends a quoted string of UTF-8 bytes.
     package mutating func append(quoting bytes: UnsafeBufferPointer<UInt8>) {
-        reserve(bytes.count + 2)
         append(UInt8(ascii: "\""))
-        if let text = bytes.baseAddress {
-            var start = 0
-            var end = EscapeScanner.end(in: bytes, from: start)
-            while end < bytes.count {
-                append(text + start, end - start)
-                escape(text[end])
-                start = end + 1
-                end = EscapeScanner.end(in: bytes, from: start)
-            }
-            append(text + start, end - start)
+        var rest = bytes
+        while true {
+            reserve(rest.count)
+            let copied = EscapeScanner.copy(rest, to: base + count)
+            count += copied
+            guard copied < rest.count else { break }
+            escape(rest[copied])
+            rest = UnsafeBufferPointer(rebasing: rest[(copied + 1)...])
         }
         append(UInt8(ascii: "\""))
     }
@@ -139,8 +155,9 @@ package struct JSONBuffer: ~Copyable {
         capacity = max(capacity * 2, count + more)
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
         larger.update(from: base, count: count)
-        base.deallocate()
+        if isAllocated { base.deallocate() }
         base = larger
+        isAllocated = true
     }
 
     package mutating func append(_ value: JSONValue) {
@@ -195,13 +212,39 @@ enum EscapeScanner {
         var index = start
         while index + 8 <= bytes.count {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            // Borrows may cause false hits, but only above the first one that is right.
-            let found = zeros(word ^ (ones &* 0x22)) | zeros(word ^ (ones &* 0x5C)) | ((word &- ones &* 0x20) & ~word)
-            guard found & tops == 0 else { return index + (found & tops).trailingZeroBitCount / 8 }
+            let found = escapes(in: word)
+            guard found == 0 else { return index + found.trailingZeroBitCount / 8 }
             index += 8
         }
         while index < bytes.count, !mustBeEscaped(bytes[index]) { index += 1 }
         return index
+    }
+
+    /// Copies the bytes before the next quote, backslash or control character, and returns their number.
+    ///
+    /// The bytes after them in `target`, up to the length of `bytes`, may be overwritten.
+    @inline(__always)
+    static func copy(_ bytes: UnsafeBufferPointer<UInt8>, to target: UnsafeMutablePointer<UInt8>) -> Int {
+        let source = UnsafeRawBufferPointer(bytes)
+        var index = 0
+        while bytes.count - index >= 8 {
+            let word = source.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            UnsafeMutableRawPointer(target + index).storeBytes(of: word, as: UInt64.self)
+            let found = escapes(in: word)
+            guard found == 0 else { return index + found.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < bytes.count, !mustBeEscaped(bytes[index]) {
+            target[index] = bytes[index]
+            index += 1
+        }
+        return index
+    }
+
+    /// Sets the top bit of the first byte that must be escaped, and possibly of later ones; zero if there is none.
+    @inline(__always)
+    private static func escapes(in word: UInt64) -> UInt64 {
+        (zeros(word ^ (ones &* 0x22)) | zeros(word ^ (ones &* 0x5C)) | ((word &- ones &* 0x20) & ~word)) & tops
     }
 
     /// Sets the top bit of each byte that is zero; borrows may set others.

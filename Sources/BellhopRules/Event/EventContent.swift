@@ -112,71 +112,59 @@ extension Event {
     ///
     /// `body` gets the bytes in the buffer in which they were written; they are valid during the call.
     package func withContentBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        var writer = ContentWriter()
-        writer.begin()
-        writer.write("body", content.body)
-        writer.write("collapseKey", content.collapseKey)
-        writer.write("data", json: data)
-        writer.write("deliverAt", deliverAt)
-        writer.write("expiresAt", expiresAt)
-        writer.write("imageUrl", content.imageURL)
-        writer.write("metadata", json: content.metadata.isEmpty ? nil : content.metadata.bytes)
-        writer.write("noEmail", content.isNeverMailed)
+        JSONBuffer.withScratch { json in
+            writeContent(into: &json)
+            return json.withBytes(body)
+        }
+    }
+
+    private func writeContent(into json: inout JSONBuffer) {
+        json.append(UInt8(ascii: "{"))
+        json.write("body", content.body)
+        json.write("collapseKey", content.collapseKey)
+        json.write("data", json: data)
+        json.write("deliverAt", deliverAt)
+        json.write("expiresAt", expiresAt)
+        json.write("imageUrl", content.imageURL)
+        json.write("metadata", json: content.metadata.isEmpty ? nil : content.metadata.bytes)
+        json.write("noEmail", content.isNeverMailed)
         switch content.route {
-        case .shared(let route)?: writer.write("route", route)
-        case .separate?: writer.write("route", json: content.route?.json.object?.canonicalBytes)
+        case .shared(let route)?: json.write("route", route)
+        case .separate?: json.write("route", json: content.route?.json.object?.canonicalBytes)
         case nil: break
         }
-        writer.write("targetId", content.targetID)
-        writer.write("title", content.title)
-        writer.write("type", type.text)
-        writer.write("venueId", content.venueID)
-        writer.end()
-        return writer.buffer.withBytes(body)
+        json.write("targetId", content.targetID)
+        json.write("title", content.title)
+        json.write("type", type.text)
+        json.write("venueId", content.venueID)
+        json.append(UInt8(ascii: "}"))
     }
 }
 
-/// Writes the members of one object, in the order of the calls.
-private struct ContentWriter: ~Copyable {
-    var buffer = JSONBuffer(capacity: 512)
-    private var isFirst = true
-
-    mutating func begin() { buffer.append(UInt8(ascii: "{")) }
-
-    mutating func write(_ key: StaticString, _ text: String?) {
+/// Functions that write a member unless its value is absent.
+extension JSONBuffer {
+    fileprivate mutating func write(_ key: StaticString, _ text: String?) {
         guard let text else { return }
         begin(key)
-        buffer.append(text)
+        append(text)
     }
 
     /// Writes a true value; false counts as absent.
-    mutating func write(_ key: StaticString, _ isTrue: Bool) {
+    fileprivate mutating func write(_ key: StaticString, _ isTrue: Bool) {
         guard isTrue else { return }
         begin(key)
-        buffer.append("true" as StaticString)
+        append("true" as StaticString)
     }
 
-    mutating func write(_ key: StaticString, json: [UInt8]?) {
+    fileprivate mutating func write(_ key: StaticString, json: [UInt8]?) {
         guard let json else { return }
         begin(key)
-        json.withUnsafeBufferPointer { buffer.append($0) }
+        json.withUnsafeBufferPointer { append($0) }
     }
 
-    mutating func write(_ key: StaticString, _ instant: Timestamp?) {
+    fileprivate mutating func write(_ key: StaticString, _ instant: Timestamp?) {
         guard let instant else { return }
         begin(key)
-        buffer.append(instant.microseconds)
-    }
-
-    mutating func end() { buffer.append(UInt8(ascii: "}")) }
-
-    /// Writes the key of the next member; constant names need no escapes.
-    private mutating func begin(_ key: StaticString) {
-        if !isFirst { buffer.append(UInt8(ascii: ",")) }
-        isFirst = false
-        buffer.append(UInt8(ascii: "\""))
-        buffer.append(key)
-        buffer.append(UInt8(ascii: "\""))
-        buffer.append(UInt8(ascii: ":"))
+        append(instant.microseconds)
     }
 }

@@ -23,14 +23,14 @@ struct JSONBytes: ~Copyable {
 
     /// Opens an object under a key; further members are added to it until `close`.
     mutating func open(_ key: StaticString) {
-        begin(key)
+        bytes.begin(key)
         bytes.append(UInt8(ascii: "{"))
     }
 
     mutating func close() { bytes.append(UInt8(ascii: "}")) }
 
     mutating func add(_ key: StaticString, _ text: String) {
-        begin(key)
+        bytes.begin(key)
         bytes.append(text)
     }
 
@@ -42,72 +42,52 @@ struct JSONBytes: ~Copyable {
 
     /// Adds a constant text that needs no escapes.
     mutating func add(_ key: StaticString, plain text: StaticString) {
-        begin(key)
+        bytes.begin(key)
         bytes.append(UInt8(ascii: "\""))
         bytes.append(text)
         bytes.append(UInt8(ascii: "\""))
     }
 
     mutating func add(_ key: StaticString, _ number: Int) {
-        begin(key)
+        bytes.begin(key)
         bytes.append(Int64(number))
     }
 
     mutating func add(_ key: StaticString, _ flag: Bool) {
-        begin(key)
+        bytes.begin(key)
         bytes.append(flag ? "true" : "false" as StaticString)
     }
 
     /// Adds an object with sorted keys and unchanged values.
     mutating func add(_ key: StaticString, _ object: JSONObject) {
-        begin(key)
+        bytes.begin(key)
         bytes.append(object)
     }
 
     /// Adds a member with an external key and an unchanged value.
     mutating func add(foreign key: String, _ value: JSONValue) {
-        begin(foreign: key)
+        bytes.begin(foreign: key)
         bytes.append(value)
     }
 
     /// Adds a member with an external key.
     mutating func add(foreign key: String, _ text: String) {
-        begin(foreign: key)
+        bytes.begin(foreign: key)
         bytes.append(text)
     }
 
     /// Adds a member with an external key, whose value is the JSON of an object as a text.
     mutating func add(foreign key: String, spelling object: CanonicalObject) {
-        begin(foreign: key)
+        bytes.begin(foreign: key)
         object.bytes.withUnsafeBufferPointer { bytes.append(quoting: $0) }
     }
 
     /// Adds a member with an external key and an object.
     mutating func add(foreign key: String, _ object: CanonicalObject) {
-        begin(foreign: key)
+        bytes.begin(foreign: key)
         object.bytes.withUnsafeBufferPointer { bytes.append($0) }
     }
 
-    private mutating func begin(foreign key: String) {
-        separate()
-        bytes.append(key)
-        bytes.append(UInt8(ascii: ":"))
-    }
-
-    private mutating func begin(_ key: StaticString) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(key)
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
-    }
-
-    /// Adds a comma if necessary.
-    ///
-    /// Only an object that was just opened ends with an opening brace, because a text ends with its quote.
-    private mutating func separate() {
-        if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
-    }
 }
 
 extension String {
