@@ -67,25 +67,14 @@ package enum FCMAnswer {
     /// Returns the name in FCM's usual answer, an object with this member alone; `nil` for any other answer, which is
     /// parsed as JSON.
     private static func usualName(_ body: [UInt8]) -> String? {
-        var rest = body[...]
-        func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 } }
-        func skip(_ word: StaticString) -> Bool {
-            let bytes = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-            guard rest.starts(with: bytes) else { return false }
-            rest = rest.dropFirst(bytes.count)
-            return true
+        body.withUnsafeBufferPointer { body in
+            var cursor = TextCursor(body)
+            guard cursor.skipMark(UInt8(ascii: "{")), cursor.skip("\"name\"" as StaticString),
+                cursor.skipMark(UInt8(ascii: ":")), let name = cursor.plainString(), nameLengths.contains(name.count),
+                name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), cursor.skipMark(UInt8(ascii: "}")), cursor.isAtEnd
+            else { return nil }
+            return String(decoding: name, as: UTF8.self)
         }
-        for word: StaticString in ["{", "\"name\"", ":", "\""] {
-            skipBlanks()
-            guard skip(word) else { return nil }
-        }
-        let name = rest.prefix { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        rest = rest.dropFirst(name.count)
-        guard nameLengths.contains(name.count), skip("\"") else { return nil }
-        skipBlanks()
-        guard skip("}") else { return nil }
-        skipBlanks()
-        return rest.isEmpty ? String(decoding: name, as: UTF8.self) : nil
     }
 
     /// The permitted lengths of a message's name in bytes.
