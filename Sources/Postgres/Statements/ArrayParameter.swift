@@ -3,7 +3,7 @@
 /// It is filled in one pass over the data, at the cost of one copy of the bytes and without an array of values. A value
 /// that cannot be sent (a NUL in a text, a number out of range, a value of another kind) is reported when the statement
 /// is run, as with any other parameter.
-package struct ArrayParameter: Sendable, Hashable {
+package struct ArrayParameter: Sendable {
     /// The kind of the elements; the parameter's type in the statement must be an array of it.
     package enum Element: Sendable, Hashable {
         /// Also for `varchar`, `json` and any other type whose binary form is its text.
@@ -19,8 +19,10 @@ package struct ArrayParameter: Sendable, Hashable {
 
     package let element: Element
     package private(set) var count = 0
-    /// The elements as in the binary form of an array, each after its length.
-    private(set) var wire: [UInt8] = []
+    /// Memory for the elements, which is larger than their bytes.
+    private var wire: [UInt8]
+    /// The number of bytes of the elements.
+    private var end = 0
     private(set) var hasNulls = false
     /// The first reason for which it cannot be sent.
     private(set) var fault: EncodingFault?
@@ -28,13 +30,16 @@ package struct ArrayParameter: Sendable, Hashable {
     /// Creates an empty column and reserves memory for `count` elements of about `width` bytes.
     package init(_ element: Element, expecting count: Int = 0, width: Int = 8) {
         self.element = element
-        wire.reserveCapacity(max(0, count) * (max(0, width) + 4))
+        wire = Array(repeating: 0, count: max(0, count) * (max(0, width) + 4))
     }
+
+    /// The elements as in the binary form of an array, each after its length.
+    var elements: ArraySlice<UInt8> { wire[..<end] }
 
     package mutating func appendNull() {
         count += 1
         hasNulls = true
-        write(Int32(-1))
+        extend(by: 4) { $0.storeBytes(of: Int32(-1).bigEndian, as: Int32.self) }
     }
 
     package mutating func append(_ text: String?) {
@@ -50,8 +55,12 @@ package struct ArrayParameter: Sendable, Hashable {
 
     package mutating func append(bytes: [UInt8]?) {
         guard let bytes else { return appendNull() }
+        bytes.withUnsafeBytes { append(raw: $0) }
+    }
+
+    package mutating func append(raw bytes: UnsafeRawBufferPointer) {
         if element != .bytea { refuse(.mismatch) }
-        bytes.withUnsafeBytes { add($0) }
+        add(bytes)
     }
 
     package mutating func append(_ number: Int64?) {
@@ -87,29 +96,19 @@ package struct ArrayParameter: Sendable, Hashable {
         count += 1
         let head = version == nil ? 4 : 5
         guard let length = Int32(exactly: bytes.count + head - 4) else { return refuse(.tooLarge) }
-        guard bytes.count <= Self.short else {
-            write(length)
-            if let version { wire.append(version) }
-            return wire.append(contentsOf: bytes)
-        }
-        withUnsafeTemporaryAllocation(byteCount: head + bytes.count, alignment: 4) { memory in
-            memory.storeBytes(of: length.bigEndian, as: Int32.self)
-            if let version { memory[4] = version }
-            UnsafeMutableRawBufferPointer(rebasing: memory[head...]).copyMemory(from: bytes)
-            wire.append(contentsOf: memory)
+        extend(by: head + bytes.count) { place in
+            place.storeBytes(of: length.bigEndian, as: Int32.self)
+            if let version { place.storeBytes(of: version, toByteOffset: 4, as: UInt8.self) }
+            if let start = bytes.baseAddress { (place + head).copyMemory(from: start, byteCount: bytes.count) }
         }
     }
-
-    /// The maximum size of a value that is copied together with its length: one append takes half the time of two.
-    private static let short = 256
 
     private mutating func add(_ number: some FixedWidthInteger) {
         count += 1
         let size = number.bitWidth / 8
-        withUnsafeTemporaryAllocation(byteCount: 4 + size, alignment: 4) { bytes in
-            bytes.storeBytes(of: Int32(size).bigEndian, as: Int32.self)
-            bytes.storeBytes(of: number.bigEndian, toByteOffset: 4, as: type(of: number))
-            wire.append(contentsOf: bytes)
+        extend(by: 4 + size) { place in
+            place.storeBytes(of: Int32(size).bigEndian, as: Int32.self)
+            place.storeBytes(of: number.bigEndian, toByteOffset: 4, as: type(of: number))
         }
     }
 
@@ -118,11 +117,26 @@ package struct ArrayParameter: Sendable, Hashable {
         add(number ?? 0)
     }
 
-    private mutating func write(_ number: some FixedWidthInteger) {
-        withUnsafeBytes(of: number.bigEndian) { wire.append(contentsOf: $0) }
+    /// Makes room for more bytes, which `write` must fill; appends to an array would take twice the time.
+    @inline(__always)
+    private mutating func extend(by more: Int, _ write: (UnsafeMutableRawPointer) -> Void) {
+        let start = end
+        end += more
+        if end > wire.count { wire.append(contentsOf: repeatElement(0, count: max(end, 64 + wire.count))) }
+        wire.withUnsafeMutableBytes { memory in
+            if let base = memory.baseAddress { write(base + start) }
+        }
     }
 
     private mutating func refuse(_ reason: EncodingFault) { fault = fault ?? reason }
+}
+
+extension ArrayParameter: Hashable {
+    package static func == (one: ArrayParameter, other: ArrayParameter) -> Bool {
+        one.element == other.element && one.elements == other.elements && one.fault == other.fault
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(elements) }
 }
 
 extension ArrayParameter {
@@ -147,6 +161,6 @@ extension WireBuffer {
         guard column.fits(type) else { throw .mismatch }
         guard let length = Int32(exactly: column.count) else { throw .tooLarge }
         appendHeader(length, hasNulls: column.hasNulls, of: type)
-        column.wire.withUnsafeBytes { append($0) }
+        column.elements.withUnsafeBytes { append($0) }
     }
 }
