@@ -187,7 +187,10 @@ let package = Package(
             ["Sandbox", "HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
         ),
         tests(of: "Tracing", ["HTTPServer", "Settings", "BellhopJSON", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Store", ["IntegrationSupport", "Postgres", "Settings", "BellhopRules", "ServiceRuntime"]),
+        tests(
+            of: "Store",
+            ["IntegrationSupport", "Cryptography", "Postgres", "Settings", "BellhopRules", "ServiceRuntime"]
+        ),
         tests(
             of: "Pipeline",
             [

@@ -70,6 +70,9 @@ package struct Digest: Hashable, Sendable {
         self.words = words
     }
 
+    /// The first 16 bytes.
+    package var half: HalfDigest { HalfDigest(words[0], words[1]) }
+
     /// The first eight bytes as a big-endian number.
     package var leadingBits: UInt64 { words[0] }
 
@@ -108,4 +111,26 @@ package struct Digest: Hashable, Sendable {
 extension Digest: CustomStringConvertible {
     /// All 64 hex digits.
     package var description: String { hexPrefix(bytes: Self.byteCount) }
+}
+
+/// The first 16 bytes of a digest, in two words for the same reason.
+package struct HalfDigest: Hashable, Sendable {
+    private let words: SIMD2<UInt64>
+
+    fileprivate init(_ first: UInt64, _ second: UInt64) { words = SIMD2(first.bigEndian, second.bigEndian) }
+
+    /// Takes the first 16 bytes of `bytes`; missing bytes count as zero.
+    package init(stored bytes: [UInt8]) {
+        var words = SIMD2<UInt64>()
+        withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes.prefix($0.count)) }
+        self.words = words
+    }
+
+    /// All 16 bytes in order.
+    package var bytes: [UInt8] { withBytes { [UInt8]($0) } }
+
+    /// Runs `body` on the bytes.
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        withUnsafeBytes(of: words, body)
+    }
 }

@@ -33,6 +33,14 @@ struct DigestTests {
         #expect(digest != SHA256.digest(of: Array("abd".utf8)))
     }
 
+    @Test("the half of a digest is its first 16 bytes, and equals the half made of these")
+    func half() {
+        let digest = SHA256.digest(of: Array("abc".utf8))
+        #expect(digest.half.bytes == Array(digest.bytes.prefix(16)))
+        #expect(HalfDigest(stored: Array(digest.bytes.prefix(16))) == digest.half)
+        #expect(HalfDigest(stored: [1]).bytes == [1] + Array(repeating: 0, count: 15))
+    }
+
     @Test("a digest's bytes have the order of its hex digits")
     func bytes() {
         let digest = SHA256.digest(of: Array("abc".utf8))

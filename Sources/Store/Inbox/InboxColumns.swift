@@ -81,7 +81,10 @@ private struct RecordedDelivery {
 
 extension InboxRecord {
     /// The delivery that has no destination, if the record has one.
-    fileprivate var unsent: NewDelivery? { deliveries.last(where: \.isUnsent) }
+    fileprivate var unsent: NewDelivery? {
+        // An element that is passed to a closure is a copy.
+        deliveries.indices.last { deliveries[$0].isUnsent }.map { deliveries[$0] }
+    }
 }
 
 // MARK: - The columns
@@ -96,7 +99,7 @@ extension InboxColumns {
             .init("unsent", .text, width: 1) { $0.append($1.unsent?.state.letter) },
             .init("unsent_reason", .text, width: 2) { $0.append($1.unsent?.reason) },
             .init("subject_hash", .bytea, width: 16) {
-                $0.append(bytes: IdentityHash.recipient($1.app, $1.user).bytes)
+                $0.append(IdentityHash.recipient($1.app, $1.user).half)
             },
         ]
     )
@@ -105,7 +108,7 @@ extension InboxColumns {
         first: records.next,
         columns: [
             .init("urgency", .bigint) { $0.append($1.content.priority.urgency) },
-            .init("content_hash", .bytea, width: 16) { $0.append(bytes: $1.contentHash.bytes) },
+            .init("content_hash", .bytea, width: 16) { $0.append($1.contentHash.half) },
             .init("event_id", .text, width: 32) { $0.append($1.content.event.text) },
             .init("type", .text, width: 20) { $0.append($1.content.type.text) },
             .init("title", .text, width: 32) { $0.append($1.content.title) },

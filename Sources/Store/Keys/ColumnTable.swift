@@ -1,3 +1,4 @@
+import Cryptography
 import Postgres
 
 /// Parameters of a statement that are columns of the same rows.
@@ -62,4 +63,9 @@ struct ColumnValues<Row> {
     }
 
     var parameters: [Parameter] { values.map(Parameter.column) }
+}
+
+extension ArrayParameter {
+    /// Appends a hash.
+    mutating func append(_ half: HalfDigest) { half.withBytes { append(raw: $0) } }
 }

@@ -74,12 +74,12 @@ package enum TargetNumber {
 
     /// Returns the number of a target; `nil` for a text that is not a target and therefore not in the ledger.
     package static func number(of target: String) -> Int64? {
-        switch target {
-        case Words.mailbox: return mailbox
-        case Words.nobody: return nobody
-        default:
-            guard target.utf8.count == 20, target.utf8.starts(with: prefix.utf8) else { return nil }
-            return target.withBytes { digits(UnsafeBufferPointer(rebasing: $0[4...])) }
+        guard target.utf8.count == 20 else {
+            return target == Words.mailbox ? mailbox : target == Words.nobody ? nobody : nil
+        }
+        return target.withBytes { bytes in
+            let isSubscription = prefix.withBytes { $0.hasSameBytes(as: UnsafeBufferPointer(rebasing: bytes[..<4])) }
+            return isSubscription ? digits(UnsafeBufferPointer(rebasing: bytes[4...])) : nil
         }
     }
 

@@ -5,16 +5,16 @@ import Cryptography
 ///
 /// The same event id with a different hash is an `id-conflict`.
 package struct ContentHash: Sendable, Hashable {
-    package let bytes: [UInt8]
+    let half: HalfDigest
 
     package init(of event: Event) {
-        bytes = event.withContentBytes { SHA256.digest(of: UnsafeRawBufferPointer($0)).prefix(16) }
+        half = event.withContentBytes { SHA256.digest(of: UnsafeRawBufferPointer($0)).half }
     }
 
     /// Creates a hash from its stored bytes.
-    init(stored bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    init(stored bytes: [UInt8]) { half = HalfDigest(stored: bytes) }
+
+    package var bytes: [UInt8] { half.bytes }
 }
 
 extension SubmissionParser {
@@ -28,27 +28,43 @@ extension SubmissionParser {
 
 /// A hash that represents an erased user or a revoked token, so that no personal data is kept.
 package struct IdentityHash: Sendable, Hashable {
-    package let bytes: [UInt8]
+    let half: HalfDigest
 
-    private init(_ parts: String...) {
-        var subject: [UInt8] = []
-        subject.reserveCapacity(parts.reduce(parts.count) { $0 + $1.utf8.count })
-        for part in parts {
-            // NUL separates the parts, since no part can contain it.
-            if !subject.isEmpty { subject.append(0) }
-            subject.append(contentsOf: part.utf8)
-        }
-        bytes = SHA256.digest(of: subject).prefix(16)
-    }
+    package var bytes: [UInt8] { half.bytes }
 
     /// The hash as text, for lists of texts.
     var hex: String { bytes.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined() }
 
     package static func recipient(_ app: AppID, _ user: UserID) -> IdentityHash {
-        IdentityHash("recipient", app.text, user.text)
+        IdentityHash(half: SHA256.digest(joining: "recipient", app.text, user.text).half)
     }
 
     package static func subscription(_ app: AppID, _ user: UserID, token: String) -> IdentityHash {
-        IdentityHash("subscription", app.text, user.text, token)
+        IdentityHash(half: SHA256.digest(joining: "subscription", app.text, user.text, token).half)
+    }
+}
+
+extension SHA256 {
+    /// Returns the digest of texts with a NUL between them, which no text contains.
+    static func digest(joining first: String, _ second: String, _ third: String, _ fourth: String? = nil) -> Digest {
+        let texts = first.utf8.count + second.utf8.count + third.utf8.count + (fourth?.utf8.count ?? 0)
+        return withUnsafeTemporaryAllocation(byteCount: texts + 3, alignment: 1) { memory in
+            var end = 0
+            func append(_ text: String) {
+                if end > 0 {
+                    memory[end] = 0
+                    end += 1
+                }
+                text.withBytes { bytes in
+                    UnsafeMutableRawBufferPointer(rebasing: memory[end...]).copyBytes(from: bytes)
+                    end += bytes.count
+                }
+            }
+            append(first)
+            append(second)
+            append(third)
+            if let fourth { append(fourth) }
+            return digest(of: UnsafeRawBufferPointer(rebasing: memory[..<end]))
+        }
     }
 }

@@ -23,8 +23,10 @@ package struct NotificationKey: Hashable, Sendable {
 
 extension NotificationID {
     /// Computes the id from app, event and user, so that every repetition gives the same id.
+    ///
+    /// The bytes are those of `hashInput`, without an array for them.
     package init(app: AppID, event: EventID, user: UserID) {
-        self.init(bits: SHA256.digest(of: Self.hashInput(app: app, event: event, user: user)).leadingBits)
+        self.init(bits: SHA256.digest(joining: app.text, event.text, user.text).leadingBits)
     }
 
     /// The id as stored in the tables: the same eight bytes.

@@ -1,4 +1,5 @@
 import BellhopRules
+import Cryptography
 import IntegrationSupport
 import Postgres
 import TestSupport
@@ -229,6 +230,18 @@ struct UserNumbersTests {
             _ = try await servers.owner.run("UPDATE inbox SET type = 'system' WHERE event_id = 'e1'")
             #expect(try await inbox.unread(of: [key], leavingOut: [key.app: [other, type]]) == [key: 0])
             #expect(try await inbox.unread(of: [key], leavingOut: [key.app: [other]]) == [key: 1])
+        }
+    }
+
+    @Test("a notification's id is the digest of the documented bytes")
+    func notificationID() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let user = try #require(UserID(validating: "u1"))
+        for text in ["e", "é", String(repeating: "x", count: 255)] {
+            let event = try #require(EventID(validating: text))
+            let bytes = NotificationID.hashInput(app: app, event: event, user: user)
+            let id = NotificationID(digest: SHA256.digest(of: bytes).bytes)
+            #expect(NotificationID(app: app, event: event, user: user) == id)
         }
     }
 
