@@ -55,7 +55,7 @@ extension PushMessage {
         message.priority = content.priority
         message.expiry = content.extras.expiresAt
         message.sentAt = content.extras.sentAt
-        message.badge = type.badgePlatforms.contains(device.platform) ? unread : nil
+        message.badge = unread.flatMap { type.badgePlatforms.contains(device.platform) ? $0 : nil }
         message.presentation = PushPresentation(type)
         self.init(message)
     }

@@ -136,7 +136,7 @@ extension WorkerStore {
             } else {
                 try await pool.run(FanoutAudience.everyone, [.text(range.app.text)] + bounds)
             }
-        var reader = RecipientDecoder()
+        let reader = RecipientDecoder()
         return try rows.compactMap { (rows, row) throws(PostgresError) -> AudienceMember? in
             guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
             var key = UserKey(app: range.app, user: user)

@@ -29,10 +29,16 @@ extension Device {
     private init?(_ subscription: String, _ cells: UnsafeBufferPointer<TextRows.Cell>) {
         var wasReached = false
         if case .bool(true) = cells[7] { wasReached = true }
+        guard let token = cells[1].string.flatMap(DeviceToken.init(validating:)),
+            let platform = cells[2].word(DevicePlatform.self), let provider = cells[3].word(PushProvider.self)
+        else { return nil }
         self.init(
-            subscription,
-            (cells[1].string, cells[2].string, cells[3].string, cells[4].string, cells[5].string),
-            webPushKeys: nil,
+            subscription: subscription,
+            token: token,
+            platform: platform,
+            provider: provider,
+            permission: cells[4].word(PushPermission.self),
+            environment: cells[5].word(PushEnvironment.self),
             wasReached: wasReached,
             mark: cells[7].string
         )
@@ -43,34 +49,28 @@ extension Device {
         guard let values = entry.array, values.count == 8, let subscription = values[0].string else { return nil }
         var keys: WebPushKeys?
         if case .object(let subscription) = values[6] { keys = WebPushKeys(subscription: subscription) }
-        self.init(
-            subscription,
-            (values[1].string, values[2].string, values[3].string, values[4].string, values[5].string),
-            webPushKeys: keys,
-            wasReached: values[7] == .bool(true),
-            mark: values[7].string
-        )
-    }
-
-    private typealias Texts = (
-        token: String?, platform: String?, provider: String?, permission: String?, environment: String?
-    )
-
-    private init?(_ subscription: String, _ texts: Texts, webPushKeys: WebPushKeys?, wasReached: Bool, mark: String?) {
-        guard let token = texts.token.flatMap(DeviceToken.init(validating:)),
-            let platform = texts.platform.flatMap(DevicePlatform.init(rawValue:)),
-            let provider = texts.provider.flatMap(PushProvider.init(rawValue:))
+        guard let token = values[1].string.flatMap(DeviceToken.init(validating:)),
+            let platform = values[2].string.flatMap(DevicePlatform.init(rawValue:)),
+            let provider = values[3].string.flatMap(PushProvider.init(rawValue:))
         else { return nil }
         self.init(
             subscription: subscription,
             token: token,
             platform: platform,
             provider: provider,
-            permission: texts.permission.flatMap(PushPermission.init(rawValue:)),
-            environment: texts.environment.flatMap(PushEnvironment.init(rawValue:)),
-            webPushKeys: webPushKeys,
-            wasReached: wasReached,
-            mark: mark
+            permission: values[4].string.flatMap(PushPermission.init(rawValue:)),
+            environment: values[5].string.flatMap(PushEnvironment.init(rawValue:)),
+            webPushKeys: keys,
+            wasReached: values[7] == .bool(true),
+            mark: values[7].string
         )
+    }
+}
+
+extension TextRows.Cell {
+    /// Returns the case whose name is this text, without a string for it; `nil` for other elements.
+    fileprivate func word<Word: RawRepresentable<String> & CaseIterable>(_: Word.Type) -> Word? {
+        guard case .text(let bytes) = self else { return nil }
+        return Word.allCases.first { $0.rawValue.withBytes { $0.hasSameBytes(as: bytes) } }
     }
 }

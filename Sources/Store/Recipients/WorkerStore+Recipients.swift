@@ -2,6 +2,7 @@ package import BellhopRules
 import Glibc
 package import Postgres
 package import ServiceRuntime
+import Synchronization
 
 extension WorkerStore {
     /// Returns the stored data of each user, in one round trip for any number of users.
@@ -13,7 +14,7 @@ extension WorkerStore {
         let rows = try await pool.run(Self.people, UserKey.parameters(order))
         var found: [UserKey: Recipient] = [:]
         found.reserveCapacity(order.count)
-        var reader = RecipientDecoder()
+        let reader = RecipientDecoder()
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: order.indices) else { continue }
             var key = order[place]
@@ -40,7 +41,7 @@ extension WorkerStore {
 
 /// Reads users from the rows of one result, for any statement that selects their columns.
 struct RecipientDecoder {
-    private var documents = PreferenceCache()
+    private static let documents = PreferenceCache()
 
     private static let names = [
         "number", "locale", "timezone", "push_enabled", "email_enabled", "email", "preferences", "devices", "reached",
@@ -57,33 +58,50 @@ struct RecipientDecoder {
     /// Reads a user from ``columns(of:)``, beginning at `column`, and sets the number in the key.
     ///
     /// Missing values have their defaults.
-    mutating func read(
+    func read(
         _ rows: Rows,
         _ row: Int,
         from column: Int,
         numbering key: inout UserKey
     ) throws(PostgresError) -> Recipient {
         key.number = try rows.optionalPersonNumber(row, .index(column))
-        return key.number == nil ? Recipient() : try Recipient(rows, row, from: column + 1, &documents)
+        return key.number == nil ? Recipient() : try Recipient(rows, row, from: column + 1, Self.documents)
     }
 }
 
-/// The preference documents of one result, each text parsed once, since many users of an app have the same document.
-private struct PreferenceCache {
+/// The latest preference documents, each text parsed once, since many users of an app have the same document.
+///
+/// Thread safety: the documents are behind a lock.
+private final class PreferenceCache: Sendable {
+    private struct Document {
+        let text: [UInt8]
+        let preferences: Preferences?
+    }
+
     /// The parsed documents by the hashes of their texts.
     ///
     /// If two texts have one hash, the second is parsed each time.
-    private var known: [Int: (text: [UInt8], preferences: Preferences?)] = [:]
+    private let known = Mutex<[Int: Document]>([:])
 
-    mutating func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
+    /// The number of documents above which all are forgotten.
+    private static let most = 256
+    /// The longest document that is kept, in bytes.
+    private static let longest = 4096
+
+    func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
         var hasher = Hasher()
         hasher.combine(bytes: json)
         let hash = hasher.finalize()
-        if let (text, preferences) = known[hash] {
-            return text.withUnsafeBytes({ Self.areSame($0, json) }) ? preferences : Self.read(json)
-        }
+        let document = known.withLock { $0[hash] }
+        if let document, document.text.withUnsafeBytes({ Self.areSame($0, json) }) { return document.preferences }
         let preferences = Self.read(json)
-        known[hash] = (Array(json), preferences)
+        if document == nil, json.count <= Self.longest {
+            let document = Document(text: Array(json), preferences: preferences)
+            known.withLock { known in
+                if known.count >= Self.most { known.removeAll() }
+                known[hash] = document
+            }
+        }
         return preferences
     }
 
@@ -109,7 +127,7 @@ extension Recipient {
         _ rows: Rows,
         _ row: Int,
         from column: Int,
-        _ documents: inout PreferenceCache
+        _ documents: PreferenceCache
     ) throws(PostgresError) {
         self.init()
         locale = try rows.optionalText(row, .index(column)).flatMap(LanguageTag.init(validating:))
