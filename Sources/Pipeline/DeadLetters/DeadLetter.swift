@@ -3,10 +3,18 @@ import BellhopRules
 import Store
 
 /// A delivery that was given up.
-struct AbandonedDelivery: Sendable {
+///
+/// It is an object because it is rare: every disposition has a place for it.
+final class AbandonedDelivery: Sendable {
     let cause: DeadLetterCause
     let key: DeliveryKey
     let attempts: Int
+
+    init(cause: DeadLetterCause, key: DeliveryKey, attempts: Int) {
+        self.cause = cause
+        self.key = key
+        self.attempts = attempts
+    }
 }
 
 /// A message or delivery for the dead-letter queue.

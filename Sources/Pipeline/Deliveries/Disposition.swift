@@ -128,14 +128,14 @@ extension ReachedDevice {
     /// Creates `nil` if nothing was accepted, or if the device was reached before.
     ///
     /// A push ticket is not evidence, because unreached devices get tickets, too.
-    fileprivate init?(_ shipment: OutgoingDelivery, _ verdict: Verdict) {
+    fileprivate convenience init?(_ shipment: OutgoingDelivery, _ verdict: Verdict) {
         guard case .delivered = verdict, !shipment.wasReached, let device = shipment.payload.device else { return nil }
         self.init(recipient: shipment.key.notification.recipient, device: device)
     }
 }
 
 extension DeadDevice {
-    fileprivate init?(_ shipment: OutgoingDelivery, _ verdict: Verdict, _ sentAt: Timestamp) {
+    fileprivate convenience init?(_ shipment: OutgoingDelivery, _ verdict: Verdict, _ sentAt: Timestamp) {
         guard case .deviceGone(let reason, let since) = verdict, let device = shipment.payload.device else {
             return nil
         }

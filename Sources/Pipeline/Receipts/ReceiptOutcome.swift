@@ -105,7 +105,7 @@ extension DeadDevice {
     /// Creates the revocation.
     ///
     /// The token of the send is current, unless it was registered again after the send; then the device stays active.
-    fileprivate init?(_ receipt: OpenReceipt, reason: String) {
+    fileprivate convenience init?(_ receipt: OpenReceipt, reason: String) {
         guard let token = receipt.token else { return nil }
         self.init(
             recipient: receipt.key.notification.recipient,

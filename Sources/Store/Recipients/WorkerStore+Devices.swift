@@ -24,7 +24,9 @@ package enum RevokeReason: String, CaseIterable, Sendable {
 }
 
 /// A device that its provider reports as gone.
-package struct DeadDevice: Sendable {
+///
+/// It is an object because it is rare: every outcome of a delivery has a place for it.
+package final class DeadDevice: Sendable {
     package let recipient: UserKey
     package let subscription: String
     package let token: DeviceToken
@@ -153,8 +155,8 @@ extension DeadDevice {
     static let isSubscription = "s.app || '' = d.app AND s.profile_id = ANY (ARRAY[d.profile_id]) AND s.id = d.id"
 }
 
-/// An unreached device to which the provider has accepted a push.
-package struct ReachedDevice: Sendable {
+/// An unreached device to which the provider has accepted a push; an object for the same reason as ``DeadDevice``.
+package final class ReachedDevice: Sendable {
     package let recipient: UserKey
     package let device: Device
 
