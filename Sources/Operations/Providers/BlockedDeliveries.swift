@@ -16,11 +16,17 @@ package struct BlockedDeliveries: Sendable {
     private let asOf: Timestamp
 
     /// Returns the deliveries behind one breaker.
-    package init(_ breaker: OpenBreaker, _ backlogs: [WaitingBacklog], asOf: Timestamp) {
-        self.init([breaker], first: breaker, backlogs, asOf: asOf)
+    package init(_ breaker: OpenBreaker, _ backlogs: [WaitingBacklog], _ holds: [OperatorHold], asOf: Timestamp) {
+        self.init([breaker], first: breaker, backlogs, holds, asOf: asOf)
     }
 
-    private init(_ breakers: [OpenBreaker], first: OpenBreaker, _ backlogs: [WaitingBacklog], asOf: Timestamp) {
+    private init(
+        _ breakers: [OpenBreaker],
+        first: OpenBreaker,
+        _ backlogs: [WaitingBacklog],
+        _ holds: [OperatorHold],
+        asOf: Timestamp
+    ) {
         (app, provider, reason) = (first.key.app.text, first.key.provider, first.reason)
         self.asOf = asOf
         // A wrong clock may have written any time.
@@ -29,7 +35,7 @@ package struct BlockedDeliveries: Sendable {
             clamping: asOf.microseconds + wait.seconds * 1_000_000 + wait.attoseconds / 1_000_000_000_000
         )
         let own = backlogs.filter { backlog in
-            OutletScope(backlog.name).map { part in breakers.contains { $0.key.blocks(part) } } ?? false
+            OutletScope(backlog.name).map { part in breakers.contains { $0.key.blocks(part, holds) } } ?? false
         }
         waiting = own.map(\.count).reduce(0, +)
         isCapped = own.contains { $0.count >= StoreStatus.most }
@@ -39,13 +45,14 @@ package struct BlockedDeliveries: Sendable {
     package static func all(
         _ breakers: [OpenBreaker],
         _ backlogs: [WaitingBacklog],
+        _ holds: [OperatorHold],
         asOf: Timestamp
     ) -> [BlockedDeliveries] {
         var all: [BlockedDeliveries] = []
         for breaker in breakers {
             let own = breakers.filter { $0.key.app == breaker.key.app && $0.key.provider == breaker.key.provider }
             guard own.first == breaker, let first = own.min(by: { $0.probeIn < $1.probeIn }) else { continue }
-            all.append(BlockedDeliveries(own, first: first, backlogs, asOf: asOf))
+            all.append(BlockedDeliveries(own, first: first, backlogs, holds, asOf: asOf))
         }
         return all
     }
@@ -61,7 +68,8 @@ package struct BlockedDeliveries: Sendable {
         }
         guard !breakers.isEmpty else { return nil }
         let backlogs = try await WaitingBacklog.all(on: context.pool)
-        return all(breakers, backlogs, asOf: SystemTime().timestamp).first
+        let holds = try await OperatorHold.all(on: context.pool)
+        return all(breakers, backlogs, holds, asOf: SystemTime().timestamp).first
     }
 
     /// The number of deliveries as `60` or `at least 100,000`.
@@ -87,9 +95,9 @@ package struct BlockedDeliveries: Sendable {
 extension BreakerKey {
     /// Whether the breaker stops a backlog.
     ///
-    /// The backlog of a held type waits for its hold.
-    func blocks(_ part: OutletScope) -> Bool {
-        app == part.app && provider == part.provider && part.type == nil
-            && (platform == nil || platform == part.platform)
+    /// The backlog of a held type waits for its hold; after the release it waits for the breaker.
+    func blocks(_ part: OutletScope, _ holds: [OperatorHold]) -> Bool {
+        app == part.app && provider == part.provider && (platform == nil || platform == part.platform)
+            && (part.type == nil || !holds.contains { $0.scope.owns(part) })
     }
 }

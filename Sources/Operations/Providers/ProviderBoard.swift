@@ -147,7 +147,7 @@ package struct ProviderBoard: Sendable {
             guard let part = OutletScope(backlog.name) else { continue }
             change(part.app.text, part.provider) { $0.add(backlog, part, work) }
         }
-        for blocked in BlockedDeliveries.all(work.breakers, work.backlogs, asOf: now) {
+        for blocked in BlockedDeliveries.all(work.breakers, work.backlogs, work.holds, asOf: now) {
             change(blocked.app, blocked.provider) { row in
                 (row.breaker, row.blocked) = (blocked.reason, blocked)
                 row.state = .breakerOpen
@@ -199,7 +199,7 @@ extension ProviderBoard.Row {
     /// Adds a backlog, except for the deliveries behind an open breaker, which are counted with it.
     fileprivate mutating func add(_ backlog: WaitingBacklog, _ part: OutletScope, _ work: ProviderBoard.Work) {
         if backlog.count >= StoreStatus.most { isCapped = true }
-        guard !work.breakers.contains(where: { $0.key.blocks(part) }) else { return }
+        guard !work.breakers.contains(where: { $0.key.blocks(part, work.holds) }) else { return }
         if work.holds.contains(where: { $0.scope.owns(part) }) {
             held += backlog.count
         } else {

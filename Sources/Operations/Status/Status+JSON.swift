@@ -162,7 +162,7 @@ extension Status {
 
     private func breaker(_ breaker: OpenBreaker, in store: StoreStatus) -> JSONValue {
         let now = Timestamp(clamping: time.microseconds)
-        let blocked = BlockedDeliveries(breaker, store.backlogs, asOf: now)
+        let blocked = BlockedDeliveries(breaker, store.backlogs, store.holds, asOf: now)
         return .members([
             ("app", .string(breaker.key.app.text)), ("provider", .string(breaker.key.provider)),
             ("platform", .optional(breaker.key.platform?.rawValue)), ("reason", .string(breaker.reason)),

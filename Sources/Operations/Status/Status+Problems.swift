@@ -209,7 +209,8 @@ extension Status {
             let platform = breaker.key.platform.map { " (\($0.rawValue))" } ?? ""
             let whose = "\(breaker.key.provider) refuses \(breaker.key.app.text)\(platform)"
             let since = (time - Instant(microseconds: breaker.openedAt)).roughly
-            let blocked = BlockedDeliveries(breaker, store.backlogs, asOf: Timestamp(clamping: time.microseconds))
+            let now = Timestamp(clamping: time.microseconds)
+            let blocked = BlockedDeliveries(breaker, store.backlogs, store.holds, asOf: now)
             return "\(whose) for \(since), \(breaker.reason): \(blocked.words); see docs/runbooks/provider-refuses.md, "
                 + "and \(blocked.command) tries now"
         }

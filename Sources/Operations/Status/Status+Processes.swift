@@ -294,8 +294,8 @@ extension Status {
     /// Whether a hold or a breaker stops a backlog, or no worker runs.
     private func isStopped(_ backlog: String) -> Bool {
         guard let store = database.value?.store, let part = OutletScope(backlog) else { return false }
-        return !processes.hasWorker
-            || store.holds.contains { $0.scope.owns(part) } || store.breakers.contains { $0.key.blocks(part) }
+        return !processes.hasWorker || store.holds.contains { $0.scope.owns(part) }
+            || store.breakers.contains { $0.key.blocks(part, store.holds) }
     }
 
     /// Returns the seconds until a backlog is empty at its present pace, or `nil` if it does not shrink or is too large

@@ -78,8 +78,9 @@ package struct FanoutRecord: Sendable {
     package func rate(at now: Timestamp) -> Double? {
         guard interruption(at: now) == nil else { return nil }
         let users = progress.users - progress.resumedUsers
-        // A cancelled fan-out may have been paused before.
-        let end = finishedAt.map { min($0, progress.workedAt ?? $0) } ?? (state == .paused ? pausedAt : nil) ?? now
+        // It may have stood still before it was paused or cancelled.
+        let last = finishedAt ?? (state == .paused ? pausedAt : nil)
+        let end = last.map { min($0, progress.workedAt ?? $0) } ?? now
         let passed = end.microseconds - progress.resumedAt.microseconds
         guard users > 0, passed > 0, finishedAt != nil || passed >= Self.leastWatched else { return nil }
         return Double(users) * 1e6 / Double(passed)

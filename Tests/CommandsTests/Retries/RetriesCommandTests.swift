@@ -247,6 +247,10 @@ struct RetriesCommandTests {
                        ('drop', 'expo', 'UNAUTHORIZED', now() + interval '5 min')
                 """
             )
+            _ = try await servers.owner.run(
+                "INSERT INTO holds (app, type, operator, because) VALUES ('drop', 'system', 'ada', 'x')",
+                []
+            )
             let forward = await prompt.run(Self.forward)
             #expect(forward.code == .answerIsNo)
             let waits = "A breaker is open (UNAUTHENTICATED): 2 pushes wait, next try at "
@@ -269,6 +273,9 @@ struct RetriesCommandTests {
             #expect(due == ["expo false", "fcm true"])
             let after = await prompt.run("status", "--json").output
             #expect(after.contains("2 pushes wait, and the next one is sent as a try"), "\(after)")
+            _ = try await servers.owner.run("DELETE FROM holds", [])
+            let released = await prompt.run("status", "--json").output
+            #expect(released.contains("3 pushes wait, and"), "with the backlog of the former hold: \(released)")
             let audit = try await servers.column(
                 "SELECT concat_ws(' ', operator, act, filter, items, because) FROM audit"
             )

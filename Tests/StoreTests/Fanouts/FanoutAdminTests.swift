@@ -54,6 +54,11 @@ struct FanoutAdminTests {
             let record = try await Self.admin(servers).latest(FanoutFilter(), atMost: 1)[0].record
             let rate = try #require(record.rate(at: record.startedAt))
             #expect(rate > 9 && rate < 11)
+            let paused = "UPDATE fanouts SET state = 'paused', paused_at = finished_at, finished_at = NULL"
+            _ = try await servers.owner.run(Statement(paused))
+            let held = try await Self.admin(servers).latest(FanoutFilter(), atMost: 1)[0].record
+            let before = try #require(held.rate(at: record.startedAt))
+            #expect(before > 9 && before < 11, "it stood still before the pause")
         }
     }
 

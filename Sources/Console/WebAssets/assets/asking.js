@@ -317,7 +317,7 @@ const letterActs = {
       extra: [
         field("Places and values, one a line", places, "A place such as /id or /data/amount, then =, then the value."),
         field("Another routing key", el("input", { name: "routing-key", spellcheck: "false", autocapitalize: "off" })),
-        field("At most this many items", el("input", { name: "limit", inputmode: "numeric", placeholder: "all, up to 1,000" })),
+        field("At most this many items", el("input", { name: "limit", inputmode: "numeric", placeholder: "all, if they are at most 1,000" })),
         field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as possible" })),
       ],
       body: ({ set = "", ...extra }) => ({ ...about, options: { ...about.options, ...extra, set: set.split("\n").filter(Boolean) } }),
