@@ -8,7 +8,7 @@ package final class PostgresPool: Sendable {
     private let acquireTimeout: Duration
     /// The time limit for each statement, if it differs from the pool's.
     private let statementTimeout: Duration?
-    /// Whether something was written through this view; `nil` if nobody asks.
+    /// Whether something was written through this view; `nil` if it is not recorded.
     private let writes: WriteRecord?
     /// Whether the connections end with this object.
     private let isOwner: Bool

@@ -78,7 +78,7 @@ package struct FanoutRecord: Sendable {
     package func rate(at now: Timestamp) -> Double? {
         guard interruption(at: now) == nil else { return nil }
         let users = progress.users - progress.resumedUsers
-        // It may have stood still before it was paused or cancelled.
+        // It may have made no progress before it was paused or cancelled.
         let last = finishedAt ?? (state == .paused ? pausedAt : nil)
         let end = last.map { min($0, progress.workedAt ?? $0) } ?? now
         let passed = end.microseconds - progress.resumedAt.microseconds

@@ -31,7 +31,7 @@ struct OperationOutcomeTests {
         try await Self.expect(partly: false) { _ = try await $0.run(Statement("SELECT 1", effect: .reads)) }
     }
 
-    @Test("after a transaction that has written, an error says so; after a rollback or a reading it does not")
+    @Test("after a transaction that has written, an error states it; after a rollback or a reading it does not")
     func transaction() async throws {
         try await Self.expect(partly: true) { pool in
             try await pool.transaction { (connection) throws(PostgresError) in

@@ -58,7 +58,7 @@ struct FanoutAdminTests {
             _ = try await servers.owner.run(Statement(paused))
             let held = try await Self.admin(servers).latest(FanoutFilter(), atMost: 1)[0].record
             let before = try #require(held.rate(at: record.startedAt))
-            #expect(before > 9 && before < 11, "it stood still before the pause")
+            #expect(before > 9 && before < 11, "the pause began after its last page")
         }
     }
 
