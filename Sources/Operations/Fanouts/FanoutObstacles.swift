@@ -8,8 +8,8 @@ struct FanoutObstacles: Sendable {
     let status: StoreStatus
     /// The holds that affect the fan-out or may affect it later.
     let holds: [HeldShare]
-    /// The number of workers that consume its pages, or `nil` if the broker was not or could not be asked.
-    let consumers: Int?
+    /// The number of workers that consume its pages, or `nil` if the broker was not asked.
+    let consumers: Status.Observed<Int?>?
 }
 
 /// A hold, and the number of deliveries of one fan-out that wait behind it.
@@ -21,12 +21,6 @@ struct HeldShare: Sendable {
 extension FanoutProgress {
     /// A page that waits for longer has no free worker.
     private static let usualWait = Duration.seconds(60)
-
-    /// Whether no page was taken for longer than usual.
-    func isWaiting(_ detail: FanoutDetail) -> Bool {
-        guard record.state == .running, !detail.pages.contains(where: { $0.takenAt != nil }) else { return false }
-        return standstill.map { $0 > Self.usualWait } ?? false
-    }
 
     /// Returns the reasons why the fan-out does not progress, each as a sentence.
     ///
@@ -40,7 +34,11 @@ extension FanoutProgress {
                 + (taken == 0 ? [] : ["No more pages are planned; \(taken.of("page")) in progress may still complete."])
         case .paused: return [pause(detail, surroundings.holds)] + held(surroundings.holds) + backlogs(surroundings)
         case .running:
-            var idle = idle(detail, surroundings.consumers)
+            var idle = idle(detail, surroundings.consumers?.value ?? nil)
+            if let why = surroundings.consumers?.obstacle {
+                let end = "It continues when the broker is back."
+                idle = ["It waits for the broker, which cannot be reached: \(why). \(end)"]
+            }
             if idle.isEmpty, !surroundings.status.hasWorker {
                 idle = ["No worker runs, and it reaches no further user: start one (bellhop worker)."]
             }

@@ -56,7 +56,8 @@ package struct FanoutOperations: Sendable {
         let surroundings = FanoutObstacles(
             status: try await StoreStatus(of: context.pool),
             holds: try await holds(on: progress.record),
-            consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
+            consumers: progress.record.interruption(at: progress.asOf) == nil
+                ? nil : await consumers(progress.record.priority.lane)
         )
         let results = try await results(of: progress.record)
         return FanoutAnswer(
@@ -181,12 +182,15 @@ package struct FanoutOperations: Sendable {
         return waiting
     }
 
-    /// Returns the number of workers that consume the queue of pages, or `nil` if the broker cannot be asked.
-    private func consumers(_ lane: Lane) async -> Int? {
-        guard context.configuration.amqpURL != nil, let broker = try? context.broker() else { return nil }
-        let queue = context.names.resume(lane)
-        let found = try? await BrokerSession.with(broker, name: "bellhop fanouts") { try $0.checkQueue(queue) }
-        return found.map { Int($0.consumers) }
+    /// Returns the number of workers that consume the queue of pages, which is `nil` without a queue; `nil` if no broker
+    /// is configured.
+    private func consumers(_ lane: Lane) async -> Status.Observed<Int?>? {
+        guard context.configuration.amqpURL != nil else { return nil }
+        return await .look(within: ReplayOperations.patience) {
+            let (broker, queue) = (try context.broker(), context.names.resume(lane))
+            let counts = try await BrokerSession.with(broker, name: "bellhop fanouts") { try $0.checkQueue(queue) }
+            return counts.map { Int($0.consumers) }
+        }
     }
 }
 

@@ -71,5 +71,5 @@ extension ReplayOperations {
     }
 
     /// The time limit for the broker's answer: a page shows the progress every second.
-    private static let patience = Duration.seconds(3)
+    static let patience = Duration.seconds(3)
 }

@@ -260,6 +260,24 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test("a fan-out without a complete page for some seconds states that, and that the broker cannot be reached")
+    func brokerAway() async throws {
+        try await Self.with { prompt, servers in
+            try await servers.addWorker()
+            try await servers.addFollowers(100)
+            let number = try await servers.addFanout("e1", users: 60, plannedTo: "u00060", planned: [false])
+            _ = try await servers.owner.run("UPDATE fanouts SET worked_at = now() - interval '20 s'", [])
+            let away = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
+            let shown = await away.run("fanouts", "show", "\(number)").output
+            let flat = shown.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(flat.contains("rate none: no page was completed for "), "\(shown)")
+            #expect(flat.contains("waits It waits for the broker, which cannot be reached: "), "\(shown)")
+            let list = await prompt.run("fanouts", "--json").output
+            #expect(list.contains(#""usersPerSecond":null,"secondsLeft":null"#), "\(list)")
+            #expect(!list.contains(#""stillSeconds":null"#), "\(list)")
+        }
+    }
+
     @Test("pause, resume and cancel require a selection, a count and a reason, and a dry run changes nothing")
     func acts() async throws {
         try await Self.with { prompt, servers in

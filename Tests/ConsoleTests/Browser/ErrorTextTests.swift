@@ -50,6 +50,7 @@ extension ConsoleBrowserTests {
                 "1,296 items match, and one edit is for 1,000 items; add --limit",
                 "1,296 items match, and one edit is for 1,000 items; enter a number in “At most this many items”"
             ),
+            ("fanout-stop: the server has answered nothing for 6s", "the server has answered nothing for 6s"),
             ("bellhop hold shows what can be done", "the page Holds shows what can be done"),
             (
                 "bellhop dead-letters resume 1 continues it, cancel 1 reopens them",

@@ -175,7 +175,9 @@ const OPTION_WORDS = [
 function inConsole(words) {
   const replaced = (text, table, name) => table.reduce((text, [command, page]) =>
     text.replaceAll(new RegExp(command, "g"), (...found) => name(page(...found.slice(1, -2)))), text);
-  return replaced(replaced(words, COMMAND_PAGES, ([, name]) => name), OPTION_WORDS, (name) => name);
+  // The dialog or the button names the operation already.
+  const cause = words.replace(/^(?:(?:fanout|hold|replay|retries|provider)-[a-z-]+|edit items): /, "");
+  return replaced(replaced(cause, COMMAND_PAGES, ([, name]) => name), OPTION_WORDS, (name) => name);
 }
 
 /** Returns a text with links in place of pages of the documentation, if the console has their address. */
