@@ -90,6 +90,7 @@ package final class PostgresConnection {
             throw PostgresError(.unexpectedResult, "A transaction was begun while another was open.")
         }
         try session.command("BEGIN", .nothing, deadline)
+        transactionWrites = false
         do {
             let value = try body(self)
             try commit()
