@@ -80,8 +80,9 @@ enum ProvidersCommand: Command {
         call.answer(
             board.json,
             lines: board.rows.isEmpty
-                ? ["No worker has reported an outlet yet."]
-                : table(board, fitting: output.width) + output.filled(blocked(board) + ["", legend])
+                ? [board.absence ?? "No worker has reported an outlet yet."]
+                : (board.absence.map { [$0] } ?? []) + table(board, fitting: output.width)
+                    + output.filled(blocked(board) + ["", legend])
         )
         return board.rows.isEmpty ? .answerIsNo : .done
     }

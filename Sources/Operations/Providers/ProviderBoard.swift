@@ -73,12 +73,15 @@ package struct ProviderBoard: Sendable {
 
     package let rows: [Row]
     package let time: Timestamp
+    /// The sentence that no worker reports at present; `nil` if one does.
+    package let absence: String?
 
     /// Reads the reports of all workers, the breakers, the holds and the retries.
     package init(_ context: OperationsContext) async throws {
         time = SystemTime().timestamp
         let heartbeats = HeartbeatStore(pool: context.pool)
         let (processes, silent) = (try await heartbeats.all(), try await heartbeats.silent())
+        absence = processes.hasWorker ? nil : Self.absence
         let breakers = try await OpenBreaker.all(on: context.pool)
         let backlogs = try await WaitingBacklog.all(on: context.pool)
         let retries = RetryAdmin(pool: context.pool)
@@ -92,6 +95,9 @@ package struct ProviderBoard: Sendable {
         )
         rows = Self.rows(processes, afterSilenceOf: silent, work, at: time)
     }
+
+    private static let absence =
+        "No worker has reported in the last half minute: all of them hang, or none is running; see bellhop status."
 
     private struct Outlet: Hashable, Comparable {
         let app: String
@@ -166,7 +172,10 @@ package struct ProviderBoard: Sendable {
     }
 
     package var json: JSONValue {
-        .members([("at", .string(time.description)), ("providers", .array(rows.map(\.json)))])
+        .members([
+            ("at", .string(time.description)), ("absence", .optional(absence)),
+            ("providers", .array(rows.map(\.json))),
+        ])
     }
 }
 

@@ -283,6 +283,9 @@ struct RetriesCommandTests {
         }
     }
 
+    private static let noWorker =
+        "No worker has reported in the last half minute: all of them hang, or none is running; see bellhop status."
+
     @Test("the latest answers of a worker that has fallen silent remain the latest")
     func latestOfSilentWorker() async throws {
         try await Self.with { prompt, servers in
@@ -297,7 +300,7 @@ struct RetriesCommandTests {
             try await report(latest)
             _ = try await servers.owner.run("UPDATE processes SET id = 'hung', seen_at = now() - interval '35 s'")
             let alone = await prompt.run("providers")
-            #expect(alone.output == "No worker has reported an outlet yet.")
+            #expect(alone.output == Self.noWorker)
             try await report(earlier)
             _ = try await servers.owner.run(
                 "UPDATE processes SET seen_at = now() - interval '35 s' WHERE id = 'hung'"
@@ -312,7 +315,7 @@ struct RetriesCommandTests {
     func board() async throws {
         try await Self.with { prompt, servers in
             let empty = await prompt.run("providers")
-            #expect(empty.code == .answerIsNo && empty.output == "No worker has reported an outlet yet.")
+            #expect(empty.code == .answerIsNo && empty.output == Self.noWorker)
             try await Self.announce(servers) { report in
                 var activity = OutletActivity(app: "drop", provider: "fcm")
                 (activity.seconds, activity.accepted, activity.rejected) = (90, 1_800, 3)

@@ -83,6 +83,17 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("the page of the providers states that no worker reports, and links the status")
+        func providersWithoutWorker() async throws {
+            try await ConsoleStage.with { stage in
+                try await stage.signIn(at: "#/providers")
+                let start = "No worker has reported in the last half minute"
+                try await stage.until("$('.problem span')?.textContent.startsWith('\(start)')")
+                try await stage.until("$('.problem a')?.getAttribute('href') === '#/status'")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("the legend of a chart has a dash for a value that is unknown now")
         func unknownFigure() async throws {
             let files = try ["words", "elements", "charts"].map { name in

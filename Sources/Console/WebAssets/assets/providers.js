@@ -71,12 +71,14 @@ const providersView = {
   title: "Providers",
   every: 5,
   load: () => client.ask("providers"),
-  show({ providers }) {
-    if (providers.length === 0) return [nothing("providers", "No provider yet", "Workers report their providers within ten seconds of their start.")];
+  show({ providers, absence }) {
+    const away = absence ? el("ul", { class: "problems" }, el("li", { class: "problem broken" }, icon("bad"), el("span", {}, linked(absence)))) : null;
+    if (providers.length === 0) return absence ? [away] : [nothing("providers", "No provider yet", "Workers report their providers within ten seconds of their start.")];
     // A worker reports nothing from before its start.
     const none = (one) => hasReport(one) ? el("span", { class: "muted", title: `since the latest start of a worker, ${clock(one.reportedSince)}` }, `none in ${span(reportedSeconds(one))}`) : "–";
     const time = (milliseconds) => (milliseconds === null ? "–" : UNITS.ms(milliseconds).replace(" ", "\u00a0"));
     return [
+      away,
       el("p", { class: "lead" }, "Rates and times are those of the last minute or two, of all workers together; p50 and p95 count until the last answer to the pushes that are sent together, which is longer than one request. Workers report every ten seconds what they have sent since their start: “none in 12 min” is the period of the latest worker’s reports."),
       table(["app", "provider", "state", "#accepted per\u00a0min", "#rejected per\u00a0min", "#p50", "#p95", "last accepted", "last rejected", "waiting"], providers.map((one) => [
         one.app, one.provider, outletState(one), grouped(one.acceptedPerMinute), grouped(one.rejectedPerMinute), time(one.medianMilliseconds), time(one.p95Milliseconds),
