@@ -21,6 +21,9 @@ package struct OperationsContext: Sendable {
         OperationsContext(configuration: configuration, pool: pool.forOneOperation(), zones: zones)
     }
 
+    /// The time limit for the broker's answer about a page that is refreshed every second or two.
+    static let brokersPatience = Duration.seconds(3)
+
     package var names: TopologyNames { TopologyNames(configuration.namespace) }
 
     package func broker() throws -> BrokerAddress { try configuration.broker() }

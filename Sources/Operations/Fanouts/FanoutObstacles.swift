@@ -9,7 +9,7 @@ struct FanoutObstacles: Sendable {
     /// The holds that affect the fan-out or may affect it later.
     let holds: [HeldShare]
     /// The number of workers that consume its pages, or `nil` if the broker was not asked.
-    let consumers: Status.Observed<Int?>?
+    let consumers: Observed<Int?>?
 }
 
 /// A hold, and the number of deliveries of one fan-out that wait behind it.

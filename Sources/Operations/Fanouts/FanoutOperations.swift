@@ -184,9 +184,9 @@ package struct FanoutOperations: Sendable {
 
     /// Returns the number of workers that consume the queue of pages, which is `nil` without a queue; `nil` if no broker
     /// is configured.
-    private func consumers(_ lane: Lane) async -> Status.Observed<Int?>? {
+    private func consumers(_ lane: Lane) async -> Observed<Int?>? {
         guard context.configuration.amqpURL != nil else { return nil }
-        return await .look(within: ReplayOperations.patience) {
+        return await .look(within: OperationsContext.brokersPatience) {
             let (broker, queue) = (try context.broker(), context.names.resume(lane))
             let counts = try await BrokerSession.with(broker, name: "bellhop fanouts") { try $0.checkQueue(queue) }
             return counts.map { Int($0.consumers) }

@@ -59,8 +59,8 @@ extension ReplayOperations {
     }
 
     /// Returns the counts of the queue that schedulers consume; the queue is `nil` if the broker has none.
-    private func schedulersQueue() async -> Status.Observed<QueueCounts?> {
-        await .look(within: Self.patience) {
+    private func schedulersQueue() async -> Observed<QueueCounts?> {
+        await .look(within: OperationsContext.brokersPatience) {
             let (broker, name) = (try context.broker(), context.names.dead)
             return try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
         }
@@ -69,7 +69,4 @@ extension ReplayOperations {
     private static func waiting(because why: String) -> String {
         "It waits for the broker, which cannot be reached: \(why). A scheduler continues it when the broker is back."
     }
-
-    /// The time limit for the broker's answer: a page shows the progress every second.
-    static let patience = Duration.seconds(3)
 }

@@ -37,8 +37,8 @@ package struct StatusOperations: Sendable {
 
     /// Returns the present status.
     package func status() async -> Status {
-        async let queues = Status.Observed.look(within: Self.brokersPatience) { try await lookAtQueues() }
-        async let database = Status.Observed.look { try await lookAtDatabase() }
+        async let queues = Observed.look(within: Self.brokersPatience) { try await lookAtQueues() }
+        async let database = Observed.look { try await lookAtDatabase() }
         async let told = askManagement()
         async let outbox = lookAtOutbox()
         var (seenQueues, seenDatabase) = (await queues, await database)
@@ -68,16 +68,7 @@ package struct StatusOperations: Sendable {
 
     private var catalogObstacle: String? {
         guard case .failure(let error)? = catalogs else { return nil }
-        return Self.text(of: error)
-    }
-
-    static func text(of error: any Error) -> String {
-        if error is AMQPError { return "\(error); see docs/runbooks/broker.md" }
-        // The status only reads, so that an operator need not know which statement had no answer.
-        if let error = error as? StoreError, error.code == .timedOut, !error.isAnswered {
-            return "the server does not answer" + (error.advice.map { "; \($0)" } ?? "")
-        }
-        return (error as? StoreError)?.readingTextWithAdvice ?? "\(error)"
+        return readingText(of: error)
     }
 
     /// The time limit for the broker's answer.
@@ -108,7 +99,7 @@ package struct StatusOperations: Sendable {
     }
 
     /// Reads the outbox directly, so that its rows are known even if no relay runs.
-    private func lookAtOutbox() async -> Status.Observed<OutboxLag>? {
+    private func lookAtOutbox() async -> Observed<OutboxLag>? {
         guard let url = context.configuration.relayURL else { return nil }
         do throws(StoreError) {
             return .seen(try await OutboxLag(at: url, within: Self.patience))
@@ -129,9 +120,9 @@ package struct StatusOperations: Sendable {
     }
 
     private static func completed(
-        _ sight: Status.Observed<[QueueStatus]>,
+        _ sight: Observed<[QueueStatus]>,
         with told: [String: ManagementAPI.Queue]
-    ) -> Status.Observed<[QueueStatus]> {
+    ) -> Observed<[QueueStatus]> {
         guard case .seen(var queues) = sight else { return sight }
         for index in queues.indices {
             guard let more = told[queues[index].name] else { continue }

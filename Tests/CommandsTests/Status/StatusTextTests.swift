@@ -98,8 +98,7 @@ struct StatusTextTests {
 
     @Test("the outbox has a line, a problem if it waits for a minute, and members for scripts")
     func outbox() throws {
-        func read(_ outbox: Status.Observed<OutboxLag>?) throws -> (line: String?, problems: [String], json: JSONValue?)
-        {
+        func read(_ outbox: Observed<OutboxLag>?) throws -> (line: String?, problems: [String], json: JSONValue?) {
             var status = try status()
             status.outbox = outbox
             let line = status.text.split(separator: "\n").first { $0.hasPrefix("outbox") }

@@ -32,7 +32,7 @@ struct ObstacleTextTests {
             let failure = try #require(error)
             #expect(failure.code == .timedOut, "\(failure)")
             let words = "the server does not answer; see docs/runbooks/database.md, When it does not answer"
-            #expect(StatusOperations.text(of: failure) == words)
+            #expect(readingText(of: failure) == words)
             #expect(!failure.textWithAdvice.contains(".;"), "\(failure.textWithAdvice)")
             await pool.close()
         }
