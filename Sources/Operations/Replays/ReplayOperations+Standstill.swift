@@ -13,7 +13,8 @@ extension ReplayOperations {
     /// A replay is left both by a scheduler that cannot publish and by one that has ended. Only the number of consumers
     /// of the schedulers' queue tells the two cases apart, and only the broker can report it.
     package func standstillReason() async -> String {
-        if let silentScheduler = await silentScheduler() { return silentScheduler }
+        let running = try? await HeartbeatStore(pool: context.pool).all()
+        if let silentScheduler = await silentScheduler(beside: running) { return silentScheduler }
         guard context.configuration.amqpURL != nil else {
             return "The replay is not running: no scheduler is running, or it cannot reach the broker; "
                 + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
@@ -36,22 +37,20 @@ extension ReplayOperations {
     /// A scheduler that has taken a replay keeps it for a while without the broker. Without a worker, its messages
     /// wait in their lanes.
     package func obstacle() async -> String? {
-        if let silentScheduler = await silentScheduler() { return silentScheduler }
+        let running = try? await HeartbeatStore(pool: context.pool).all()
+        if let silentScheduler = await silentScheduler(beside: running) { return silentScheduler }
         if context.configuration.amqpURL != nil, let why = await schedulersQueue().obstacle {
             return Self.waiting(because: why)
         }
-        guard let processes = try? await HeartbeatStore(pool: context.pool).all(), !processes.isEmpty,
-            !processes.contains(where: { $0.report.identity.role == "worker" })
-        else { return nil }
+        guard let running, !running.isEmpty, !running.hasWorker else { return nil }
         return "Its messages wait for a worker, and none is running: start one (bellhop worker)."
     }
 
     /// Names the scheduler that has stopped its heartbeats while no other runs; `nil` if there is none.
-    private func silentScheduler() async -> String? {
-        let processes = HeartbeatStore(pool: context.pool)
+    private func silentScheduler(beside running: [LiveProcess]?) async -> String? {
         let isScheduler = { (seen: LiveProcess) in seen.report.identity.role == "scheduler" }
-        guard let running = try? await processes.all(), !running.contains(where: isScheduler),
-            let silent = try? await processes.silent().first(where: isScheduler)
+        guard let running, !running.contains(where: isScheduler),
+            let silent = try? await HeartbeatStore(pool: context.pool).silent().first(where: isScheduler)
         else { return nil }
         let own = silent.report.identity
         return "Scheduler \(own.host)[\(own.process)] has sent no heartbeat since \(silent.seenAt.toTheSecond) UTC, "

@@ -199,6 +199,11 @@ function linked(words) {
   return documented(inConsole(words));
 }
 
+/** Returns a message above the data of a page, with links in place of commands; `severity` is `broken` or `degraded`. */
+function notice(words, severity, act = null) {
+  return el("ul", { class: "problems" }, el("li", { class: `problem ${severity}` }, icon("bad"), el("span", {}, linked(words)), act));
+}
+
 /** The keys of the open page's cards in their displayed order. */
 let places = [];
 

@@ -72,7 +72,7 @@ const providersView = {
   every: 5,
   load: () => client.ask("providers"),
   show({ providers, absence }) {
-    const away = absence ? el("ul", { class: "problems" }, el("li", { class: "problem broken" }, icon("bad"), el("span", {}, linked(absence)))) : null;
+    const away = absence ? notice(absence, "broken") : null;
     if (providers.length === 0) return absence ? [away] : [nothing("providers", "No provider yet", "Workers report their providers within ten seconds of their start.")];
     // A worker reports nothing from before its start.
     const none = (one) => hasReport(one) ? el("span", { class: "muted", title: `since the latest start of a worker, ${clock(one.reportedSince)}` }, `none in ${span(reportedSeconds(one))}`) : "–";

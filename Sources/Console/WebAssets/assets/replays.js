@@ -126,7 +126,7 @@ function replayShown(replay) {
     progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
     el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", unsentWords(replay), replay.reach ? `, fanned out ${replay.reach.words}` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
       replay.secondsLeft ? `, about ${span(replay.secondsLeft)} left` : replay.stillSeconds ? `, nothing settled for ${span(replay.stillSeconds)}` : "", replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
-    replay.obstacle ? el("ul", { class: "problems" }, el("li", { class: "problem degraded" }, icon("bad"), el("span", {}, linked(replay.obstacle)))) : null,
+    replay.obstacle ? notice(replay.obstacle, "degraded") : null,
     replay.letter ? replayedLetter(replay.letter, replay.userHas) : null,
     el("div", { class: "acts" }, replayControls(replay)),
     el("div", { class: "two" },

@@ -131,8 +131,8 @@ const chartsView = {
   show(data) {
     const length = data.points.length > 1 ? `The last ${span((data.points.at(-1)[0] - data.points[0][0]) / 1_000)}, one` : "One";
     return [
-      data.away.length === 0 ? null : el("ul", { class: "problems" }, el("li", { class: "problem broken" }, icon("bad"),
-        el("span", {}, `${capital(data.away.join(" and "))} ${data.away.length === 1 ? "is" : "are"} unavailable: the lines end, and present values are unknown.`), link("#/status", "Open", { class: "button small" }))),
+      data.away.length === 0 ? null : notice(`${capital(data.away.join(" and "))} ${data.away.length === 1 ? "is" : "are"} unavailable: the lines end, and present values are unknown.`,
+        "broken", link("#/status", "Open", { class: "button small" })),
       el("p", { class: "lead" }, `${length} point every ${data.seconds} seconds, from what the workers and the database say themselves; kept by this console for three hours. Times are UTC; a dashed line marks an operator's act.`),
       el("div", { class: "charts" }, CHARTS.map(([title, unit, series]) =>
         chart(title, unit, series.map(([name, column, colour]) => ({ name, column, colour })), data))),
