@@ -174,7 +174,7 @@ package struct HoldOperations: Sendable {
     package func discardNothing(_ discard: HoldDiscard, by operator: ActingOperator?) async throws -> String {
         guard discard.isOfEvent, let `operator` else { return discard.nothing(isNoted: false) }
         let done = try await store.discard(discard.selection, agreed: 0, by: `operator`)
-        return discard.nothing(isNoted: done.isHeld && done.left == 0)
+        return discard.nothing(isNoted: done.isHeld)
     }
 
     // MARK: - Selection

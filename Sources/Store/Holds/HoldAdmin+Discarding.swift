@@ -133,8 +133,8 @@ extension HoldAdmin {
     /// long. A delivery that a worker moves between backlogs is in none for a moment. The search is therefore repeated
     /// at intervals of `pause`, until several searches in a row have found nothing.
     ///
-    /// The audit entry is written first. After an interruption it may state more than was done, but no action is
-    /// without an entry. At the end an event of which nothing is left is noted as a ``DiscardedEvent``.
+    /// The audit entry is written first, and with it the event as a ``DiscardedEvent``. After an interruption the entry
+    /// may state more than was done, but no action is without an entry, and workers end what killed workers had claimed.
     package func discard(
         _ selection: HoldSelection,
         agreed: Int,
@@ -142,7 +142,7 @@ extension HoldAdmin {
         by operator: ActingOperator,
         pausing pause: Duration = .milliseconds(500)
     ) async throws(PostgresError) -> DiscardResult {
-        let act = try await pool.run(Self.addAudit, audited(selection, agreed, `operator`))
+        let act = try await pool.run(Self.begin, audited(selection, agreed, `operator`))
         guard !act.isEmpty else { return DiscardResult(done: 0, left: 0, isHeld: false) }
         let limit = most ?? agreed
         // Deferred deliveries first: one that becomes due meanwhile reaches the backlog, which is searched afterwards.
@@ -161,8 +161,6 @@ extension HoldAdmin {
         var rest = selection
         rest.recordedBy = nil
         let left = isHeld ? try await count(rest).deliveries + countDeferred(rest) : 0
-        // If some are left, the operator is asked about them again.
-        if isHeld, left == 0 { try await note(selection, discardedBy: act.integer(0, 0)) }
         return DiscardResult(done: done, left: left, isHeld: isHeld)
     }
 
@@ -254,14 +252,27 @@ extension HoldAdmin {
         }
     }
 
-    /// Adds the audit entry, or nothing if the hold is no longer in effect.
-    private static let addAudit = Statement(
+    /// Adds the audit entry, or nothing if the hold is no longer in effect, and notes the selected event.
+    ///
+    /// Noted events of more than 30 days before are deleted: no claim is that old.
+    private static let begin = Statement(
         """
-        INSERT INTO audit (operator, act, filter, items, because)
-        SELECT $1, \(AuditAct.holdDiscard.sql), jsonb_strip_nulls(jsonb_build_object(
-                   'app', $2::text, 'type', $3::text, 'provider', $4::text, 'event', $5::text, 'hold', number)), $6, $7
-        FROM holds WHERE number = $8
-        RETURNING number
+        WITH begun AS (
+            INSERT INTO audit (operator, act, filter, items, because)
+            SELECT $1, \(AuditAct.holdDiscard.sql), jsonb_strip_nulls(jsonb_build_object(
+                       'app', $2::text, 'type', $3::text, 'provider', $4::text, 'event', $5::text, 'hold', number)),
+                   $6, $7
+            FROM holds WHERE number = $8
+            RETURNING number, at
+        ), old AS (
+            DELETE FROM discarded_events WHERE discarded_at < now() - interval '30 days'
+        ), noted AS (
+            INSERT INTO discarded_events AS d (app, event_id, type, provider, discarded_at)
+            SELECT $2, $5, coalesce($3, ''), coalesce($4, ''), at FROM begun WHERE $5 IS NOT NULL
+            ON CONFLICT (app, event_id, type, provider)
+            DO UPDATE SET discarded_at = greatest(d.discarded_at, excluded.discarded_at)
+        )
+        SELECT number FROM begun
         """
     )
 
@@ -273,34 +284,6 @@ extension HoldAdmin {
             VALUES ($1, \(AuditAct.holdDiscarded.sql), jsonb_build_object('hold', $2::bigint, 'act', $3::bigint), $4, $5)
         )
         SELECT EXISTS (SELECT FROM holds WHERE number = $2::bigint)
-        """
-    )
-
-    /// Notes the selected event, so that workers end its deliveries that come back later.
-    ///
-    /// `act` is the number of the discard in the audit, whose time is noted. Events of more than 30 days before are
-    /// deleted: no claim is that old.
-    private func note(_ selection: HoldSelection, discardedBy act: Int64) async throws(PostgresError) {
-        guard let event = selection.event else { return }
-        let scope = selection.scope
-        _ = try await pool.run(
-            Self.note,
-            [
-                .text(scope.app.text), .text(event.text), .text(scope.type?.text ?? ""), .text(scope.provider ?? ""),
-                .integer(act),
-            ]
-        )
-    }
-
-    private static let note = Statement(
-        """
-        WITH old AS (
-            DELETE FROM discarded_events WHERE discarded_at < now() - interval '30 days'
-        )
-        INSERT INTO discarded_events AS d (app, event_id, type, provider, discarded_at)
-        SELECT $1, $2, $3, $4, at FROM audit WHERE number = $5
-        ON CONFLICT (app, event_id, type, provider)
-        DO UPDATE SET discarded_at = greatest(d.discarded_at, excluded.discarded_at)
         """
     )
 }
