@@ -25,18 +25,22 @@ package struct ExplainOperations: Sendable {
             let story = try await NotificationHistoryStore(pool: pool).story(of: subject, for: user)
             let isMissed = story.record == nil && story.plan?.audience == .everyone
             let isAbsent = story.isUnknown && story.event != nil
-            let silent = isAbsent ? try await HeartbeatStore(pool: pool).silent() : []
             return Explanation(
                 story,
                 holds: try await OperatorHold.all(on: pool),
                 breakers: try await OpenBreaker.all(on: pool),
                 everyone: isMissed ? try await EveryoneCount(in: user.app.text, on: pool) : nil,
-                silentWorkers: silent.filter { $0.report.identity.role == "worker" },
+                silentWorkers: isAbsent ? try await Self.silentWorkers(on: pool) : [],
                 catalogs: catalogs,
                 zones: zones,
                 now: SystemTime().timestamp
             )
         }
+    }
+
+    /// Returns the workers without a heartbeat, which may hold events without a trace in the database.
+    static func silentWorkers(on pool: ConnectionPool) async throws(StoreError) -> [LiveProcess] {
+        try await HeartbeatStore(pool: pool).silent().filter { $0.report.identity.role == "worker" }
     }
 
     /// Returns the user of a question.

@@ -71,13 +71,17 @@ extension Explanation {
 
     /// Names the silent workers, which may hold the event without a trace in the database.
     private var holder: String? {
+        silentPlaces.map { "It may be held by \($0); it is delivered to another worker when that one is replaced" }
+    }
+
+    /// The silent workers, each with the time of its last heartbeat; `nil` if there are none.
+    var silentPlaces: String? {
         guard !silentWorkers.isEmpty else { return nil }
-        let places = silentWorkers.prefix(3).map { seen in
+        return silentWorkers.prefix(3).map { seen in
             let own = seen.report.identity
             return "worker \(own.host)[\(own.process)], which has been silent since \(seen.seenAt.toTheSecond) UTC"
         }
-        return "It may be held by \(places.joined(separator: ", or by ")); it is delivered to another worker when that "
-            + "one is replaced"
+        .joined(separator: ", or by ")
     }
 
     /// Names the user's dead letters whose event id is not legible, since one of them may be the event.

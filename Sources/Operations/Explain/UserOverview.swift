@@ -35,7 +35,13 @@ package struct UserOverview: Sendable {
         let key = user.story.key.recipient
         return
             "Bellhop has stored nothing about user \(key.user) of \(key.app): no settings, device, topic, notification, "
-            + "event for later or dead letter."
+            + "event for later or dead letter." + (unseen.map { " " + $0 } ?? "")
+    }
+
+    /// The silent workers, which may hold events for the user that no list contains; `nil` if there are none.
+    package var unseen: String? {
+        guard let places = user.silentPlaces else { return nil }
+        return "Events may be held by \(places), and are not shown then; other workers get them when it is replaced."
     }
 
     /// The active holds that may stop the user's deliveries.
@@ -54,7 +60,7 @@ package struct UserOverview: Sendable {
         let key = user.story.key.recipient
         return .members([
             ("found", .bool(!isUnknown)), ("app", .string(key.app.text)), ("user", .string(key.user.text)),
-            ("unknownApp", .optional(user.unknownApp)),
+            ("unknownApp", .optional(user.unknownApp)), ("unseen", .optional(unseen)),
             ("at", .string(user.now.description)), ("timezone", .optional(user.clock.zone?.name.text)),
             ("localTime", .optional(user.clock.local(user.now))),
             ("quietUntil", .optional(quietUntil?.description)), ("settings", user.settings),
@@ -114,6 +120,7 @@ extension ExplainOperations {
     package func overview(of user: UserKey) async throws -> UserOverview {
         try await readable { pool, catalogs in
             let store = NotificationHistoryStore(pool: pool)
+            let silentWorkers = try await Self.silentWorkers(on: pool)
             let (holds, breakers) = (try await OperatorHold.all(on: pool), try await OpenBreaker.all(on: pool))
             let now = SystemTime().timestamp
             func explained(_ notification: NotificationID) async throws -> Explanation {
@@ -121,6 +128,7 @@ extension ExplainOperations {
                     try await store.story(of: .notification(notification), for: user),
                     holds: holds,
                     breakers: breakers,
+                    silentWorkers: silentWorkers,
                     catalogs: catalogs,
                     zones: zones,
                     now: now

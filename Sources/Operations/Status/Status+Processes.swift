@@ -110,7 +110,12 @@ extension Status {
         }
         problems += processes.filter { !$0.report.isDraining }.compactMap { seen in
             let own = seen.report.identity
-            return seen.report.hindrance.map { "\(own.role) \(own.host)[\(own.process)] is not ready: \($0)" }
+            let age = max(.zero, time - Instant(microseconds: seen.seenAt.microseconds))
+            // A hung process stays as it was when it wrote its last heartbeat.
+            let state =
+                age < HeartbeatStore.commonSilence
+                ? "is not ready" : "was not ready \(age.roughly) ago and has sent no heartbeat since"
+            return seen.report.hindrance.map { "\(own.role) \(own.host)[\(own.process)] \(state): \($0)" }
         }
         .prefix(Self.hindrances)
         let refused = processes.filter { !$0.report.isDraining }.compactMap { seen in
@@ -199,9 +204,16 @@ extension Status {
         outletsWithoutBreaker
             .filter { $0.state == .accepts && $0.gone >= MassRevocationDetector.fewest && 2 * $0.gone > $0.answers }
             .map { row in
-                "\(row.provider) reports most of \(row.app)'s devices as gone, and they end (\(row.gone.grouped) of the last "
-                    + "\(row.answers.grouped) answers): if that is unexpected, stop it with bellhop hold add --app "
-                    + "\(row.app) --provider \(row.provider); see docs/runbooks/provider-refuses.md"
+                let hold = (database.value?.store?.holds ?? []).first { hold in
+                    hold.scope.type == nil && hold.scope.app.text == row.app
+                        && (hold.scope.provider ?? row.provider) == row.provider
+                }
+                let act =
+                    hold.map { "hold \($0.number) stops further pushes" }
+                    ?? "if that is unexpected, stop it with bellhop hold add --app \(row.app) --provider \(row.provider)"
+                return "\(row.provider) reports most of \(row.app)'s devices as gone, and they end "
+                    + "(\(row.gone.grouped) of the last \(row.answers.grouped) answers): \(act); "
+                    + "see docs/runbooks/provider-refuses.md"
             }
     }
 

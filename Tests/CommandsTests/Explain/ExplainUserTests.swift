@@ -216,6 +216,29 @@ struct ExplainUserTests {
         }
     }
 
+    @Test("a silent worker, which may hold events for the user, is named for a known and for an unknown user")
+    func silentWorker() async throws {
+        try await ServerFixture.withSchema { servers in
+            let silent = """
+                WITH ada AS (INSERT INTO recipients (app, user_id, source_time) VALUES ('drop', 'ada', now()))
+                INSERT INTO processes (id, role, version, host, process, catalogs, started_at, seen_at)
+                SELECT role, role, '1', 'h', 7, 'c', now(), now() - interval '100 s'
+                FROM unnest('{worker,scheduler}'::text[]) AS r (role)
+                """
+            _ = try await servers.owner.run(Statement(silent))
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                for user in ["ada", "nobody"] {
+                    let answer = await prompt.run("explain", "--app", "drop", "--user", user)
+                    let words = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                    let unseen = /Events may be held by worker h\[7\], which has been silent since [-0-9: ]+ UTC, a/
+                    #expect(words.contains(unseen), "\(answer)")
+                }
+                let json = await prompt.run(Self.user + ["--json"])
+                #expect(json.output.contains(#""unseen":"Events may be held by worker h[7]"#), "\(json)")
+            }
+        }
+    }
+
     @Test("a user without any data exits with 1")
     func unknown() async throws {
         try await ServerFixture.withSchema { servers in

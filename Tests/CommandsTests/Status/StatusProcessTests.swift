@@ -146,10 +146,24 @@ struct StatusProcessTests: ProcessReporting {
                     + "is unexpected, stop it with bellhop hold add --app drop --provider fcm; see docs/runbooks/"
                 #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
                 _ = try await servers.owner.run(
-                    "INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('drop', 'fcm', 'mass-death', now())"
+                    """
+                    INSERT INTO holds (app, type, provider, operator, because)
+                    VALUES ('drop', 'promo', '', 'ada', 'x'), ('padel', '', '', 'ada', 'x'), ('drop', '', 'expo', 'ada', 'x')
+                    """
                 )
                 let open = try await Self.problems(prompt).filter { $0.contains("as gone") }
-                #expect(open == [], "the breaker is the problem, and no device ends")
+                #expect(open == problems, "no hold stops them")
+                _ = try await servers.owner.run(
+                    "INSERT INTO holds (app, provider, operator, because) VALUES ('drop', 'fcm', 'ada', 'x')"
+                )
+                let held = try await Self.problems(prompt).filter { $0.contains("as gone") }
+                let stopped = "1,202 answers): hold 4 stops further pushes; see docs/runbooks/"
+                #expect(held.count == 1 && held.first?.contains(stopped) == true, "\(held)")
+                _ = try await servers.owner.run(
+                    "INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('drop', 'fcm', 'mass-death', now())"
+                )
+                let behind = try await Self.problems(prompt).filter { $0.contains("as gone") }
+                #expect(behind == [], "the breaker is the problem, and no device ends")
             }
         }
     }
@@ -246,6 +260,10 @@ struct StatusProcessTests: ProcessReporting {
                     let isTold = problems.contains { $0.contains(words) }
                     #expect(isTold, "\(words) in \(problems)")
                 }
+                _ = try await servers.owner.run("UPDATE processes SET seen_at = now() - interval '20 s'")
+                let last = try await Self.problems(prompt)
+                let age = /worker h-w1\[7\] was not ready 2\d s ago and has sent no heartbeat since: lane urgent: its/
+                #expect(last.contains { $0.contains(age) }, "\(last)")
                 let json = await prompt.run("status", "--json").output
                 #expect(json.contains(#""perSecond":600,"secondsLeft":1"#), "\(json)")
                 #expect(json.contains(#""figures":{"recorded":[12],"stored":[1,2]}"#))

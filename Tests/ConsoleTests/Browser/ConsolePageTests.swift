@@ -134,7 +134,7 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('dialog .dialog-foot .button:last-child')?.textContent === 'Edit 2'")
                 try await stage.write("two of them, for a start", into: "because")
                 try await stage.submit()
-                try await stage.until("$('#toasts').textContent.includes('2 copies on the way, replay 1.')")
+                try await stage.until("$('#toasts').textContent.includes('Edited 2 items. Replay 1 sends the copies.')")
                 try await stage.expectQuiet()
             }
         }
@@ -151,7 +151,7 @@ extension ConsoleBrowserTests {
                 try await stage.write("14", into: "typed")
                 try await stage.submit()
                 try await stage.until("$('#toasts a')?.getAttribute('href') === '#/replays/1'")
-                try await stage.until("$('#toasts').textContent.includes('on the way, replay 1.')")
+                try await stage.until("$('#toasts').textContent.includes('Replay 1 sends the copies.')")
                 let number = try await stage.console.servers.addFanout("e1", state: .paused, plannedTo: "u1")
                 try await stage.open("fanouts/\(number)")
                 try await stage.press("Resume")

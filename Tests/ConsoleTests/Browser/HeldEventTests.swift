@@ -151,6 +151,10 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('tbody').textContent.includes('next try with the next delivery')")
                 let acts = try await servers.column("SELECT act || ' ' || because FROM audit")
                 #expect(acts == ["provider-probe the cause is fixed"])
+                _ = try await servers.owner.run("UPDATE breakers SET reason = 'mass-death'")
+                try await stage.until("$('tbody').textContent.includes('mass-death')")
+                try await stage.press("Try now")
+                try await stage.until("$('dialog').textContent.includes('reports as gone ends: correct our settings')")
                 try await stage.expectQuiet()
             }
         }

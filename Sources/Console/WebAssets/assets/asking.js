@@ -322,7 +322,7 @@ const letterActs = {
       ],
       body: ({ set = "", ...extra }) => ({ ...about, options: { ...about.options, ...extra, set: set.split("\n").filter(Boolean) } }),
       isReady: (extra) => extra.set !== "" || extra["routing-key"] !== "",
-      says: (done) => [`${of(done.items, "copy", "copies")} on the way`, done.replay ? [", ", link(`#/replays/${done.replay}`, `replay ${done.replay}`)] : "", "."],
+      says: (done) => [`Edited ${of(done.items, "item")}.`, done.replay ? [" ", link(`#/replays/${done.replay}`, `Replay ${done.replay}`), " sends the copies."] : ""],
     });
   },
   async forecast(about) {

@@ -86,9 +86,9 @@ const personView = {
   show(found) {
     if (found === null) return [nothing("explain", "A user", "Name the app and the user. The page shows devices, settings and the latest notifications.")];
     if (!found.found && found.unknownApp) return [nothing("search", "Unknown app", found.unknownApp)];
-    if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, topic, notification, event for later or dead letter.`)];
+    if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, topic, notification, event for later or dead letter.${found.unseen ? ` ${found.unseen}` : ""}`)];
     return [
-      found.unknownApp ? el("p", { class: "lead" }, found.unknownApp) : null,
+      ...[found.unknownApp, found.unseen].map((sentence) => sentence && el("p", { class: "lead" }, sentence)),
       found.holds.length > 0 ? el("ul", { class: "problems" }, found.holds.map((hold) => el("li", { class: "problem on-purpose" }, icon("holds"),
         el("span", {}, `${[found.app, hold.type && `type ${hold.type}`, hold.provider && `through ${hold.provider}`].filter(Boolean).join(", ")} is held: ${hold.because}`),
         link("#/holds", "Open", { class: "button small" })))) : null,

@@ -35,7 +35,8 @@ function tryNow(one) {
   return perform({
     act: "provider-probe", title: `Try ${one.provider} for ${one.app}`, verb: "Try now", asksForCount: false, reasons: REASONS.replay,
     body: () => ({ options: { app: one.app, provider: one.provider } }),
-    note: "One of the deliveries that wait is sent. If the provider accepts it, the breaker closes and the others follow; no attempt is counted if not.",
+    note: "One of the deliveries that wait is sent. If the provider accepts it, the breaker closes and the others follow; no attempt is counted if not."
+      + (one.breaker === "mass-death" ? " For ten minutes afterwards, every device that the provider reports as gone ends: correct our settings first, if they are the cause." : ""),
     says: (done) => done.words,
   }).then(refreshSoon);
 }
