@@ -11,7 +11,7 @@ extension UserOverview {
         text.add("", "User \(key.user) of \(key.app)")
         let local = user.clock.local(user.now).map { "; \($0) by the user's clock" } ?? ""
         text.add("", "now \(user.now.toTheSecond) UTC\(local)")
-        for sentence in [user.unknownApp, unseen].compactMap({ $0 }) { text.add("", sentence) }
+        for sentence in [user.unknownApp, user.unannounced, unseen].compactMap({ $0 }) { text.add("", sentence) }
         if let end = user.pausedUntil { text.add("", "Notifications are paused until \(user.clock.both(end)).") }
         if let quietUntil { text.add("", "Quiet hours apply now, until \(user.clock.both(quietUntil)).") }
         if let erasure = user.story.erasure {

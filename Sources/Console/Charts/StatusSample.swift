@@ -81,10 +81,11 @@ struct StatusSampler: Sendable {
 
     /// Returns a report with the changes since the previous one.
     ///
-    /// Without a newer report, the previous one stays valid.
+    /// Without a newer report, the previous one stays valid. A report that follows too soon would have the rate of a
+    /// moment: a process reports a change of its state immediately, and several reports may wait for a database.
     private static func difference(_ before: Heard?, _ now: Heard) -> Heard {
         guard let before else { return now }
-        guard now.at > before.at else { return before }
+        guard now.at - before.at >= leastInterval else { return before }
         var now = now
         let seconds = Double(now.at - before.at) / 1_000
         for (name, numbers) in now.figures {
@@ -94,6 +95,9 @@ struct StatusSampler: Sendable {
         }
         return now
     }
+
+    /// The shortest time between two reports for a rate, in milliseconds: half of the usual one.
+    private static let leastInterval: Int64 = 5_000
 
     private func addRates(_ values: inout [String: Double]) {
         let heard = processes.values.filter { !$0.rates.isEmpty }

@@ -5,7 +5,7 @@ extension Explanation {
     /// The answer, in as few sentences as possible.
     package var answer: [String] {
         if story.isUnknown { return [unknown] }
-        return (story.record.map(possession) ?? absence) + (unknownApp.map { [$0] } ?? [])
+        return (story.record.map(possession) ?? absence) + [unannounced, unknownApp].compactMap { $0 }
     }
 
     private var absence: [String] {
@@ -97,6 +97,13 @@ extension Explanation {
     /// Whether no feed message about the user has ever arrived.
     var isUserUnknown: Bool {
         story.settings.changedAt == nil && story.settings.preferencesChangedAt == nil && story.devices.isEmpty
+    }
+
+    /// States that the app has announced nothing about a user with data; `nil` if it has, or if the user was erased.
+    package var unannounced: String? {
+        guard isUserUnknown, story.erasure == nil, unknownApp == nil else { return nil }
+        let key = story.key.recipient
+        return "\(key.app) has announced neither settings nor a device of user \(key.user): check the id."
     }
 
     private func reading(_ record: NotificationHistory.Record) -> String {

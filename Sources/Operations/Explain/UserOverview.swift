@@ -60,7 +60,8 @@ package struct UserOverview: Sendable {
         let key = user.story.key.recipient
         return .members([
             ("found", .bool(!isUnknown)), ("app", .string(key.app.text)), ("user", .string(key.user.text)),
-            ("unknownApp", .optional(user.unknownApp)), ("unseen", .optional(unseen)),
+            ("unknownApp", .optional(user.unknownApp)),
+            ("unannounced", .optional(user.unannounced)), ("unseen", .optional(unseen)),
             ("at", .string(user.now.description)), ("timezone", .optional(user.clock.zone?.name.text)),
             ("localTime", .optional(user.clock.local(user.now))),
             ("quietUntil", .optional(quietUntil?.description)), ("settings", user.settings),

@@ -86,16 +86,21 @@ package struct FanoutResults: Sendable, Equatable {
             ("notSentReasons", Self.json(deliveries.notSentReasons)),
             ("mayHaveArrived", .int(deliveries.mayHaveArrived)), ("beingSent", .int(deliveries.beingSent)),
             ("failed", .int(deliveries.failed)), ("failureWords", .optional(failureWords)),
+            ("goneWords", .optional(goneWords)),
         ])
     }
 
-    /// The pushes that a stop cannot recall, in one sentence.
-    package var goneWords: String {
-        let (sent, sending) = (deliveries.sent, deliveries.beingSent)
+    /// The pushes that a stop cannot recall, in one sentence; `nil` if no count was possible.
+    ///
+    /// A worker holds some of the pushes that it has taken, and sends the others.
+    package var goneWords: String? {
+        let (sent, taken) = (deliveries.sent, deliveries.beingSent)
         let least = isComplete ? "" : "at least "
-        guard sent + sending > 0 else { return isComplete ? "None of its pushes is sent or being sent." : "" }
-        func counted(_ number: Int) -> String { "\(number.grouped) \(number == 1 ? "is" : "are")" }
-        return "Of its pushes, \(least)\(counted(sent)) sent and \(counted(sending)) being sent."
+        guard sent + taken > 0 else { return isComplete ? "None of its pushes is sent." : nil }
+        let counted = "Of its pushes, \(least)\(sent.grouped) \(sent == 1 ? "is" : "are") sent"
+        guard taken > 0 else { return counted + "." }
+        let ends = taken == 1 ? "is sent or goes" : "are sent or go"
+        return "\(counted); \(taken.grouped) that workers have taken \(ends) behind the hold."
     }
 }
 

@@ -9,7 +9,8 @@ package struct ProviderBoard: Sendable {
     package struct Row: Sendable {
         package enum State: String, Sendable {
             case accepts, failing, unused, held
-            /// Answered in the last minute or two, and accepted nothing: each answer concerns its own device or message.
+            /// Answered in the last minute or two, and accepted nothing, or long nothing: each answer concerns its own
+            /// device or message.
             case rejects
             case breakerOpen = "breaker-open"
         }
@@ -141,7 +142,7 @@ package struct ProviderBoard: Sendable {
         }
         // An outage that is too short to be reported is not a rejection of single deliveries.
         let troubled = Set(processes.flatMap(\.report.troubles).map { Outlet(app: $0.app, provider: $0.provider) })
-        for (outlet, row) in rows where row.accepted == 0 && row.rejected > 0 {
+        for (outlet, row) in rows where row.rejectsEach {
             rows[outlet]?.state = troubled.contains(outlet) ? .failing : .rejects
         }
         for outage in ProviderOutage.combined(of: processes, at: now) {
@@ -180,6 +181,22 @@ package struct ProviderBoard: Sendable {
 }
 
 extension ProviderBoard.Row {
+    /// The rejections per minute from which a provider without acceptances is reported.
+    static let manyRejections = 20.0
+
+    /// The time between the last acceptance and the last rejection from which many rejections are those of every
+    /// delivery, although the last minute or two contain acceptances.
+    ///
+    /// It is longer than the interval of the workers' reports.
+    private static let longWithoutAcceptance = Duration.seconds(15)
+
+    /// Whether the provider accepts nothing, and rejects what it is asked for.
+    fileprivate var rejectsEach: Bool {
+        guard rejected > 0, accepted > 0 else { return rejected > 0 }
+        guard rejected >= Self.manyRejections, let acceptedAt, let rejectedAt else { return false }
+        return rejectedAt.microseconds - acceptedAt.microseconds >= Self.longWithoutAcceptance.microseconds
+    }
+
     /// Adds the report of one worker.
     fileprivate mutating func add(_ activity: OutletActivity, of worker: LiveProcess) {
         if worker.startedAt.microseconds >= reportedSince?.microseconds ?? .min {

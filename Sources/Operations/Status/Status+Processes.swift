@@ -185,7 +185,8 @@ extension Status {
         return
             outletsWithoutBreaker
             .filter {
-                $0.state == .rejects && $0.rejected >= Self.manyRejections && !known.contains([$0.app, $0.provider])
+                $0.state == .rejects && $0.rejected >= ProviderBoard.Row.manyRejections
+                    && !known.contains([$0.app, $0.provider])
             }
             .map { row in
                 "\(row.provider) rejects each of \(row.app)'s deliveries (\(row.word ?? "no reason"), "
@@ -193,9 +194,6 @@ extension Status {
                     + "bellhop check-provider --app \(row.app) --provider \(row.provider) tells which"
             }
     }
-
-    /// The rejections per minute from which a provider without acceptances is reported.
-    private static let manyRejections = 20.0
 
     /// Providers that accept some deliveries of an app and report most devices as gone, which end.
     ///

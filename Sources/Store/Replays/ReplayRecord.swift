@@ -71,6 +71,9 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether a cancellation may give it to an item, whose message may be processed nevertheless.
+    var isOfCancellation: Bool { self == .cancelled || self == .unknown }
+
     /// Returns the matching outcomes as an SQL list.
     static func list(where isWanted: (ReplayOutcome) -> Bool) -> String {
         allCases.filter(isWanted).map { "'\($0.rawValue)'" }.joined(separator: ", ")

@@ -26,7 +26,8 @@ extension WorkerStore {
 
     /// Settles items by the workers' reports of messages from the replay queue.
     ///
-    /// Items that failed again since, and items that an operator has discarded, are not changed.
+    /// Items that failed again since, and items that an operator has discarded, are not changed. An item that a
+    /// cancellation has settled gets the outcome of its message, which had been sent already.
     private static let settleMessages = Statement(
         """
         WITH word AS (
@@ -36,7 +37,7 @@ extension WorkerStore {
         ), listed AS MATERIALIZED (
             SELECT i.replay_id, i.position, w.outcome
             FROM word w JOIN replay_items i ON i.replay_id + 0 = w.replay AND i.dead_id = ANY (ARRAY[w.dead_id])
-            WHERE i.state || '' <> 'settled'
+            WHERE i.state || '' <> 'settled' OR i.outcome || '' IN (\(ReplayOutcome.list(where: \.isOfCancellation)))
             ORDER BY i.replay_id + 0, i.position
             FOR UPDATE OF i
         ), noted AS (

@@ -99,10 +99,18 @@ struct StatusProcessTests: ProcessReporting {
                     return activity
                 }
                 try await Self.announce(report, servers)
-                let problems = try await Self.problems(prompt).filter { $0.contains("rejects each") }
+                var problems = try await Self.problems(prompt).filter { $0.contains("rejects each") }
                 let words =
                     "expo rejects each of drop's deliveries (UNAUTHORIZED, 61 per minute), because of our settings"
                 #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
+                // Acceptances within the minute, the last of them 10 s and 20 s before the last rejection.
+                for (seconds, fcm) in [(11, 0), (21, 1)] {
+                    report.activities[1].acceptedAt = DeadLetterSamples.ago(Int64(seconds))
+                    try await Self.announce(report, servers)
+                    problems = try await Self.problems(prompt).filter { $0.contains("fcm rejects each of drop's") }
+                    #expect(problems.count == fcm, "accepted \(seconds) s ago")
+                }
+                report.activities[1].acceptedAt = nil
                 report.troubles = [
                     ProviderOutage(
                         app: "drop",

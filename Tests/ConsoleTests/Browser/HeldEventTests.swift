@@ -55,7 +55,7 @@ extension ConsoleBrowserTests {
                 _ = try await servers.owner.run(Statement(sent))
                 try await stage.signIn(at: "#/fanouts/1")
                 try await stage.press("Stop this campaign")
-                let gone = "Of its pushes, 0 are sent and 0 are being sent."
+                let gone = "None of its pushes is sent."
                 try await stage.until("$('#toasts').textContent.includes('\(gone)')")
                 try await stage.until("named('Discard the 3 that wait') !== undefined")
                 let buttons = "$$('#main .acts button').map((one) => one.textContent).join()"
@@ -122,6 +122,18 @@ extension ConsoleBrowserTests {
                 try await stage.press("Stop this campaign")
                 let late = "Nothing is left to stop: the fan-out has finished"
                 try await stage.until("$('#toasts').textContent.includes('\(late)')")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("ages go on while the data of a page stay the same")
+        func ages() async throws {
+            try await ConsoleStage.with { stage in
+                let placed = "INSERT INTO holds (app, operator, because) VALUES ('venues', 'ada', 'wrong prices')"
+                _ = try await stage.console.servers.owner.run(Statement(placed))
+                try await stage.signIn(at: "#/holds")
+                try await stage.until("(window.firstAge ??= $('#main time')?.textContent) !== undefined")
+                try await stage.until("$('#main time').textContent !== window.firstAge")
                 try await stage.expectQuiet()
             }
         }

@@ -87,14 +87,21 @@ struct ReplayCancellationTests {
         }
     }
 
-    @Test("a late report resolves the open item")
+    @Test("a late report resolves the open item, and the replay counts its outcome")
     func lateReport() async throws {
         try await Fixture.with { fixture, id, round in
             _ = try await fixture.book.control(id, .cancel, by: Self.ada)
             let mark = DeadLetterItem.ReplayMark(item: "a", replay: id, round: round)
-            try await WorkerStore(pool: fixture.servers.pool).report([.init(mark, .recorded)])
+            let store = WorkerStore(pool: fixture.servers.pool)
+            try await store.report([.init(mark, .recorded)])
             let items = try await fixture.items()
             #expect(items == ["a|resolved|1|1|recorded", "b|open|1|0"])
+            // The second was published, and the cancellation came before it was noted as sent.
+            try await store.report([.init(DeadLetterItem.ReplayMark(item: "b", replay: id, round: 1), .recorded)])
+            let progress = try #require(try await fixture.book.progress(of: id))
+            #expect(progress.outcomes == [.recorded: 2] && progress.left == 0)
+            let both = try await fixture.items()
+            #expect(both == ["a|resolved|1|1|recorded", "b|resolved|1|1|recorded"])
         }
     }
 }

@@ -33,7 +33,7 @@ function explanationShown(found) {
         ["Priority", found.notification.priority], ["Recorded", ago(found.notification.recordedAt)], ["Read", found.notification.readAt && ago(found.notification.readAt)],
         ["Expires", found.notification.expiresAt && clock(found.notification.expiresAt)], ["Id", el("code", {}, found.notificationId)]])) : null,
       found.deliveries.length > 0 ? card("Deliveries", null, el("ul", { class: "plain" }, found.deliveries.map((one) => el("li", {},
-        tag(one.state ?? "unknown", stateKind(one.state)), ` ${one.words}`)))) : null,
+        tag(one.state ?? "unknown", stateKind(one.state)), " ", linked(one.words))))) : null,
       found.found || found.userKnown ? card("The user", null, facts([["Zone", found.timezone], ["Language", found.settings.locale], ["Push", found.settings.pushEnabled ? "on" : "off"],
         ["Mail", found.settings.emailEnabled ? (found.settings.hasEmail ? "on" : "on, no address") : "off"],
         ["Quiet hours", found.settings.quietHours?.enabled ? `${found.settings.quietHours.startHour} to ${found.settings.quietHours.endHour}` : "none"],

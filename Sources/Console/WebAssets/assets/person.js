@@ -53,7 +53,7 @@ function notificationShown(one, found) {
     el("h2", {}, client.isOperator ? link(`#/explain?${detail}`, name, { "data-row": "" }) : name, one.eventId ? el("code", {}, one.eventId) : null),
     el("ul", { class: "plain small" }, one.deliveries.length === 0 ? el("li", { class: "muted" }, "In the app only.")
       : one.deliveries.map((line) => el("li", {}, tag(line.state ?? "unknown", stateKind(line.state)),
-        ` ${line.channel === "email" ? "e-mail" : [line.platform, line.provider].filter(Boolean).join(" through ") || "push"}: ${line.words}`)))),
+        ` ${line.channel === "email" ? "e-mail" : [line.platform, line.provider].filter(Boolean).join(" through ") || "push"}: `, linked(line.words))))),
   el("div", { class: "item-side muted" }, ago(one.recordedAt), el("span", {}, one.readAt ? "read" : "unread")));
 }
 
@@ -88,7 +88,7 @@ const personView = {
     if (!found.found && found.unknownApp) return [nothing("search", "Unknown app", found.unknownApp)];
     if (!found.found) return [nothing("search", "Unknown user", `Nothing is stored about ${found.user} of ${found.app}: no settings, device, topic, notification, event for later or dead letter.${found.unseen ? ` ${found.unseen}` : ""}`)];
     return [
-      ...[found.unknownApp, found.unseen].map((sentence) => sentence && el("p", { class: "lead" }, sentence)),
+      ...[found.unknownApp, found.unannounced, found.unseen].map((sentence) => sentence && el("p", { class: "lead" }, sentence)),
       found.holds.length > 0 ? el("ul", { class: "problems" }, found.holds.map((hold) => el("li", { class: "problem on-purpose" }, icon("holds"),
         el("span", {}, `${[found.app, hold.type && `type ${hold.type}`, hold.provider && `through ${hold.provider}`].filter(Boolean).join(", ")} is held: ${hold.because}`),
         link("#/holds", "Open", { class: "button small" })))) : null,

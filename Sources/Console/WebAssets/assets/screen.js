@@ -135,6 +135,7 @@ async function open() {
     const isOld = last !== null && usual > 0 && seconds > 2 * usual + 3 && !document.hidden;
     age.hidden = !isOld;
     if (isOld) age.textContent = `${span(seconds)} old`;
+    if (!document.hidden && !isOccupied(body)) renewAges(body);
   }, 1_000);
   let isLooking = false;
   const look = async () => {

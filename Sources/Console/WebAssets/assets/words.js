@@ -18,10 +18,20 @@ function span(seconds) {
 
 /** Returns `3 min ago`, with the instant as a tooltip; a dash for none. */
 function ago(instant, now = Date.now()) {
-  if (!instant) return el("span", {}, "–");
+  return instant ? el("time", { datetime: instant, title: clock(instant) }, agoWords(instant, now)) : el("span", {}, "–");
+}
+
+function agoWords(instant, now) {
   const seconds = (now - Date.parse(instant)) / 1_000;
-  const words = seconds >= 1 ? `${span(seconds)} ago` : seconds > -1 ? "now" : `in ${span(-seconds)}`;
-  return el("time", { datetime: instant, title: clock(instant) }, words);
+  return seconds >= 1 ? `${span(seconds)} ago` : seconds > -1 ? "now" : `in ${span(-seconds)}`;
+}
+
+/** Shows the present ages of an element whose data have not changed. */
+function renewAges(parent) {
+  for (const one of parent.querySelectorAll("time")) {
+    const words = agoWords(one.dateTime, Date.now());
+    if (one.textContent !== words) one.textContent = words;
+  }
 }
 
 /** Returns `2026-11-21 03:12:04 UTC`. */
