@@ -51,6 +51,8 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // valgrind, which counts a worker's instructions, cannot read newer debug information.
+        .target(name: "CAllocator", cSettings: [.unsafeFlags(["-gdwarf-4"])]),
 
         library("BellhopJSON"),
         library("ServiceRuntime", ["CLinux"]),
@@ -140,7 +142,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "bellhop",
-            dependencies: ["Commands", "Sandbox", "Bench", "CLI", "Cryptography", "ServiceRuntime"] + annotations,
+            dependencies: [
+                "Commands", "Sandbox", "Bench", "CLI", "Cryptography", "ServiceRuntime", "CAllocator",
+            ] + annotations,
             swiftSettings: settings,
             linkerSettings: allocator
         ),

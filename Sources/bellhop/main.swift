@@ -1,4 +1,5 @@
 import Bench
+import CAllocator
 import CLI
 import Commands
 import Cryptography
