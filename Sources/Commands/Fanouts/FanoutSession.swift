@@ -178,9 +178,6 @@ extension FanoutStopped {
                 "Users who have its notification in the app keep it: bellhop fanouts list-users \(record.number) lists them.",
             ]
         }
-        let fanout =
-            isNewlyPaused
-            ? "Fan-out \(record.number) is paused." : "Fan-out \(record.number) was \(record.state.rawValue) already."
         let event = "--event \(record.event)"
         let cancel = state == .paused ? "bellhop fanouts cancel \(record.number), " : ""
         let undo =
@@ -191,7 +188,7 @@ extension FanoutStopped {
             self.hold.isNew
             ? "" : "The hold is older than this stop: a release also sends what waited before. bellhop hold counts it."
         return [
-            "\(fanout) \(pagesWords)",
+            words,
             "Hold \(hold.number) stops all pushes of \(hold.scope.words), also of other events. "
                 + self.hold.workers.words,
             results?.goneWords ?? "",

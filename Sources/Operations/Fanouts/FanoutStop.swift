@@ -19,6 +19,7 @@ package struct FanoutStopped: Sendable {
             ("fanout", .int(record.number)), ("state", .string(state.rawValue)), ("paused", .bool(isNewlyPaused)),
             ("pagesInProgress", .int(pagesInProgress)), ("hold", hold.held.json), ("held", .bool(hold.isNew)),
             ("workers", hold.workers.json), ("results", results?.json ?? .null), ("tooLate", .optional(tooLateWords)),
+            ("words", .string(words)),
         ])
     }
 
@@ -40,8 +41,16 @@ package struct FanoutStopped: Sendable {
     /// The state after the act.
     package var state: FanoutState { isNewlyPaused ? .paused : record.state }
 
+    /// The state of the fan-out after the act, in sentences.
+    package var words: String {
+        let before =
+            isNewlyPaused
+            ? "Fan-out \(record.number) is paused." : "Fan-out \(record.number) was \(record.state.rawValue) already."
+        return "\(before) \(pagesWords)"
+    }
+
     /// The users whose notifications may still be recorded, in one sentence.
-    package var pagesWords: String {
+    private var pagesWords: String {
         guard state != .finished else { return "All its records are in the app." }
         let users = FanoutPage.usualSize.grouped
         guard pagesInProgress > 0 else { return "It begins no further page, and none is in progress." }

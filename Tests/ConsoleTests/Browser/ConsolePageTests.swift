@@ -51,6 +51,8 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('dialog .deed')?.textContent.includes('nothing was changed')")
                 let deed = try await stage.texts("dialog .deed").first ?? ""
                 #expect(deed.hasPrefix("If you replayed "), "the table below has the outcome of each")
+                try await stage.open("explain?app=drop&user=ada&event=e1")
+                try await stage.until("$('#main .nothing a')?.getAttribute('href') === '#/person/drop/ada'")
                 try await stage.expectQuiet()
             }
         }
@@ -402,7 +404,7 @@ extension ConsoleBrowserTests {
                 let acts = try await stage.console.servers.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["hold-add", "hold-release", "fanout-pause"])
                 try await stage.press("Stop this campaign")
-                let pages = "1 page in progress may still be recorded. Hold 2 stops all pushes of venues opportunity"
+                let pages = "1 page in progress may still be recorded, up to 1,000 users each; their pushes wait behind"
                 try await stage.until("$('#toasts').textContent.includes('\(pages)')")
                 let holds = try await stage.console.servers.column("SELECT app || ' ' || type FROM holds")
                 #expect(holds == ["venues opportunity"])

@@ -56,7 +56,8 @@ extension ConsoleBrowserTests {
                 try await stage.until("named('Stop this campaign')?.ariaDisabled === null")
                 try await stage.ask("(window.fetch = window.past, true)")
                 try await stage.press("Stop this campaign")
-                try await stage.until("$('#toasts').textContent.includes('Stopped: fan-out 1 begins no further page')")
+                let paused = "It begins no further page, and none is in progress. Hold 1 stops"
+                try await stage.until("$('#toasts').textContent.includes('Fan-out 1 is paused. \(paused)')")
             }
         }
 

@@ -55,7 +55,7 @@ extension ConsoleBrowserTests {
                 _ = try await servers.owner.run(Statement(sent))
                 try await stage.signIn(at: "#/fanouts/1")
                 try await stage.press("Stop this campaign")
-                let gone = "None of its pushes is sent."
+                let gone = "Fan-out 1 was finished already. All its records are in the app. Hold 1 stops all pushes of"
                 try await stage.until("$('#toasts').textContent.includes('\(gone)')")
                 try await stage.until("named('Discard the 3 that wait') !== undefined")
                 let buttons = "$$('#main .acts button').map((one) => one.textContent).join()"

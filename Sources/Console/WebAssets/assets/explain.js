@@ -52,9 +52,12 @@ const explainView = {
   async load(params) {
     const [app, user, event, notification] = ["app", "user", "event", "notification"].map((name) => params.get(name) ?? "");
     if (!app || !user || !(event || notification)) return null;
+    // The texts of notifications are for operators.
+    if (!client.isOperator) return { outcomes: personAddress(app, user) };
     return client.ask("explain", { app, user, event }, notification ? [notification] : []);
   },
   show(found) {
+    if (found?.outcomes) return [nothing("explain", "For operators", ["Explain shows texts of notifications. ", link(found.outcomes, "The page of the user"), " has the outcomes."])];
     return found === null ? [nothing("explain", "Explain a notification", "Name the app and the user, and the event or the notification. Without an event, the page shows the user's latest ones.")] : explanationShown(found);
   },
 };

@@ -19,7 +19,7 @@ function fanoutControls(one, small = true) {
     act: "fanout-pause", note: "fanout-note", body: { items }, key: pauseKey, doing: "Pausing …", says: `Fan-out ${one.fanout} is paused. Recorded pushes are still sent, unless a hold stops them.`,
   }).then(refreshSoon), { kind: small ? "small" : "", key: pauseKey });
   const stop = button("Stop this campaign", () => performAtOnce({
-    act: "fanout-stop", note: "fanout-note", body: { items }, key: stopKey, doing: "Stopping …", says: (done) => done.tooLate ?? `Stopped: fan-out ${one.fanout} begins no further page${done.pagesInProgress > 0 ? `, and ${of(done.pagesInProgress, "page")} in progress may still be recorded` : ""}. Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out. ${done.results?.goneWords ?? ""}`,
+    act: "fanout-stop", note: "fanout-note", body: { items }, key: stopKey, doing: "Stopping …", says: (done) => done.tooLate ?? `${done.words} Hold ${done.hold.hold} stops all pushes of ${one.app} ${one.type}; requests in flight still go out. ${done.results?.goneWords ?? ""}`,
   }).then(refreshSoon), { kind: `${small ? "small" : ""} danger`, key: stopKey });
   const act = (verb, danger) => button(capital(verb), () => perform({
     act: `fanout-${verb}`, reasons: verb === "resume" ? REASONS.release : [], title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
