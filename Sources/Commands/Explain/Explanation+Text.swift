@@ -54,7 +54,7 @@ extension Explanation {
         add("language", recipient.locale?.text ?? "the app's")
         add("pushes", recipient.pushEnabled ? "on" : "off for all devices")
         add("e-mail", (recipient.emailEnabled ? "on" : "off") + (recipient.email == nil ? ", no address" : ""))
-        add(story.record == nil ? "types" : "type", preferenceWords)
+        add(story.record == nil ? "types" : "type", typeChoice)
         if let pausedUntil { add("paused", "until \(clock.both(pausedUntil))") }
         if let quietHours { add("quiet hours", quietHours.words) }
         for (label, changedAt) in [("changed", settings.changedAt), ("types set", settings.preferencesChangedAt)] {
@@ -81,24 +81,6 @@ extension Explanation {
     private func since(_ changedAt: Timestamp) -> String {
         guard let recordedAt = story.record?.notification.createdAt, changedAt > recordedAt else { return "" }
         return ": after the notification was recorded"
-    }
-
-    private var preferenceWords: String {
-        guard let preferences = story.settings.recipient.preferences else { return "not set (app defaults)" }
-        guard preferences.enabled else { return "all muted" }
-        guard let type = story.record?.notification.content.type else {
-            return Self.words(off: preferences.typesSwitchedOff)
-        }
-        guard let isWanted = preferences.wants(type) else { return "\(type) not set (app default)" }
-        let isMailed = preferences.wantsByEmail(type) ?? isWanted
-        return "\(type) \(isWanted ? "on" : "off")"
-            + (isMailed == isWanted ? "" : ", by e-mail \(isMailed ? "on" : "off")")
-    }
-
-    private static func words(off types: [String]) -> String {
-        let named = types.prefix(8)
-        guard !named.isEmpty else { return "none switched off" }
-        return "off: \(named.joined(separator: ", "))" + (types.count > named.count ? ", and others" : "")
     }
 
     private static func words(of device: KnownDevice, _ instant: (Timestamp) -> String) -> String {

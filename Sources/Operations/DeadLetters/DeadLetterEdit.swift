@@ -59,11 +59,20 @@ package struct DeadLetterEdit: Sendable {
     /// The changes of the first copy, and the items that are left out.
     package var lines: [String] {
         let first = isOfOneItem ? [] : corrections.prefix(1).map { "The first, \($0.original):" }
-        let left = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, count in
-            "\(count.of("item stays", "items stay")): \(reason)"
-        }
-        return first + changes + left
+        return first + changes + commonReasons.map { "\($0.count.of("item stays", "items stay")): \($0.reason)" }
     }
+
+    /// The reasons of most items that are left out, and the number of the others.
+    ///
+    /// A rejection names the faulty value, so that each item may have its own.
+    private var commonReasons: [(reason: String, count: Int)] {
+        let all = leftOut.map { (reason: $0.key, count: $0.value) }
+            .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
+        let others = all.dropFirst(Self.mostReasons).map(\.count).reduce(0, +)
+        return all.prefix(Self.mostReasons) + (others > 0 ? [("other reasons", others)] : [])
+    }
+
+    private static let mostReasons = 5
 
     /// The answer if no copy can be sent.
     package static let nothing = "None of them would be taken in; nothing was changed."
@@ -84,7 +93,7 @@ package struct DeadLetterEdit: Sendable {
     }
 
     private var leftOutJSON: JSONValue {
-        .members(leftOut.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.int($0.value)) })
+        .members(commonReasons.sorted { $0.reason < $1.reason }.map { ($0.reason, JSONValue.int($0.count)) })
     }
 
     /// Returns the changes in lines.

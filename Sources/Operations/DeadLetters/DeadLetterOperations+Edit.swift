@@ -117,7 +117,9 @@ extension DeadLetterOperations {
         let prediction = try await dryRun.predict(.init(copy.origin, at: input.now), at: input.now)
         switch prediction.kind {
         case .alreadyRecorded: return edit.leaveOut("such an event is recorded already")
-        case .stillInvalid: return edit.leaveOut("refused again, \(prediction.detail ?? "invalid")")
+        case .stillInvalid:
+            let rejection = dryRun.rejection(of: .init(copy.origin, at: input.now)) ?? prediction.detail ?? "invalid"
+            return edit.leaveOut("refused again, \(rejection)")
         default: break
         }
         let changes = JSONEdits.differences(original, HumanText.document(body))

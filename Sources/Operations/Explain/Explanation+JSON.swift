@@ -91,6 +91,7 @@ extension Explanation {
             ("locale", .optional(recipient.locale?.text)), ("timezone", .optional(recipient.timezone?.text)),
             ("pushEnabled", .bool(recipient.pushEnabled)), ("emailEnabled", .bool(recipient.emailEnabled)),
             ("hasEmail", .bool(recipient.email != nil)), ("hasPreferences", .bool(recipient.preferences != nil)),
+            ("types", .string(typeChoices)),
             ("quietHours", quietHours.map(Self.json) ?? .null), ("pausedUntil", .instant(pausedUntil)),
             ("pausedUntilLocal", .optional(pausedUntil.flatMap(clock.local))),
             ("changedAt", .instant(story.settings.changedAt)),

@@ -202,9 +202,8 @@ extension Status {
         outletsWithoutBreaker
             .filter { $0.state == .accepts && $0.gone >= MassRevocationDetector.fewest && 2 * $0.gone > $0.answers }
             .map { row in
-                let hold = (database.value?.store?.holds ?? []).first { hold in
-                    hold.scope.type == nil && hold.scope.app.text == row.app
-                        && (hold.scope.provider ?? row.provider) == row.provider
+                let hold = AppID(validating: row.app).flatMap { app in
+                    database.value?.store?.holds.first { $0.scope.covers(app, provider: row.provider, type: nil) }
                 }
                 let act =
                     hold.map { "hold \($0.number) stops further pushes" }

@@ -363,6 +363,9 @@ struct DeadLetterActionTests {
             #expect(foreseen.code == .done)
             let last = "This would send 3 corrected copies; nothing was changed:\n  would-record, type-muted       3"
             #expect(foreseen.output.hasSuffix(last), "\(foreseen.output)")
+            let wrong = await prompt.run(words + ["--set", "/title=5", "--dry-run"])
+            let reason = "3 items stay: refused again, invalid-field at /title: expected a string, found a number"
+            #expect(wrong.output.contains(reason), "\(wrong)")
             let single = ["dead-letters", "edit", "lost-1", "--set", #"/to={"user":"u1"}"#, "--dry-run", "--json"]
             let one = await prompt.run(single)
             let predicted = #""predictions":[{"prediction":"would-record","detail":"type-muted","count":1}]"#

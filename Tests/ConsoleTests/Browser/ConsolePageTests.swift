@@ -419,7 +419,7 @@ extension ConsoleBrowserTests {
             }
         }
 
-        @Test("the page of a user who has paused notifications states the end of the pause, and no end after it")
+        @Test("the page of a user states the end of a pause, no end after it, and the types that are switched off")
         func pause() async throws {
             try await ConsoleStage.with { stage in
                 let owner = stage.console.servers.owner
@@ -438,6 +438,13 @@ extension ConsoleBrowserTests {
                 try await stage.open("person")
                 try await stage.open("person/drop/ada")
                 try await stage.until("\(row) === 'no'")
+                let types = "$$('dt').find((one) => one.textContent === 'Types')?.nextElementSibling.textContent"
+                try await stage.until("\(types) === 'None switched off'")
+                let muted = "UPDATE notification_preferences SET preferences = '{\"enabled\": false}'"
+                _ = try await owner.run(Statement(muted))
+                try await stage.open("person")
+                try await stage.open("person/drop/ada")
+                try await stage.until("\(types) === 'All muted'")
                 try await stage.expectQuiet()
             }
         }

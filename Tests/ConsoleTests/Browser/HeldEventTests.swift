@@ -73,7 +73,7 @@ extension ConsoleBrowserTests {
                 try await stage.press("Release hold 1")
                 try await stage.write("the prices are right", into: "because")
                 try await stage.submit()
-                try await stage.until(buttons, is: "Stop this campaign")
+                try await stage.until(buttons, is: "")
                 try await stage.expectQuiet()
             }
         }
@@ -107,7 +107,7 @@ extension ConsoleBrowserTests {
         }
 
         @Test(
-            "a finished fan-out with failed pushes is not shown as good, and a late stop reports that nothing is left"
+            "a finished fan-out with failed pushes is not shown as good, and has no stop if none of its pushes waits"
         )
         func failures() async throws {
             try await ConsoleStage.with { stage in
@@ -119,9 +119,8 @@ extension ConsoleBrowserTests {
                 try await stage.signIn(at: "#/fanouts/1")
                 let tags = "$$('.headline .tag').map((one) => `${one.textContent} ${one.className}`).join()"
                 try await stage.until(tags, is: "finished tag warn,2 of 2 pushes failed tag warn")
-                try await stage.press("Stop this campaign")
-                let late = "Nothing is left to stop: the fan-out has finished"
-                try await stage.until("$('#toasts').textContent.includes('\(late)')")
+                let buttons = try await stage.texts("#main .acts button")
+                #expect(buttons == [])
                 try await stage.expectQuiet()
             }
         }

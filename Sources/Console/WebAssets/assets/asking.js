@@ -316,7 +316,7 @@ const letterActs = {
       note: "One change for all of them: a corrected copy goes out in the place of each; what would be refused again stays.",
       extra: [
         field("Places and values, one a line", places, "A place such as /id or /data/amount, then =, then the value."),
-        field("Another routing key", el("input", { name: "routing-key", spellcheck: "false", autocapitalize: "off" })),
+        field("Routing key", el("input", { name: "routing-key", placeholder: "as it is", spellcheck: "false", autocapitalize: "off" })),
         field("At most this many items", el("input", { name: "limit", inputmode: "numeric", placeholder: "all, if they are at most 1,000" })),
         field("Rate, items per second", el("input", { name: "rate", inputmode: "numeric", placeholder: "as fast as possible" })),
       ],

@@ -156,7 +156,7 @@ const OPTION_WORDS = [
   [/edit --routing-key (\S+?)(?=[,;]|\s|$)/, (key) => `edit the routing key to ${key}`],
   [/--set '?(\/[^\s']*)'?/, (value) => `${value} in “Places and values”`],
   [/--set\b/, () => "“Places and values”"],
-  [/--routing-key\b/, () => "“Another routing key”"],
+  [/--routing-key\b/, () => "“Routing key”"],
   [/(?:hand in )?(?:a|the) whole body with --file/, () => "edit the whole body on the item's page"],
   [/edit --file a whole one/, () => "edit the whole body on the item's page"],
   [/add --limit/, () => "enter a number in “At most this many items”"],

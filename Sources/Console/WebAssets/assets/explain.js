@@ -36,6 +36,7 @@ function explanationShown(found) {
         tag(one.state ?? "unknown", stateKind(one.state)), " ", linked(one.words))))) : null,
       found.found || found.userKnown ? card("The user", null, facts([["Zone", found.timezone], ["Language", found.settings.locale], ["Push", found.settings.pushEnabled ? "on" : "off"],
         ["Mail", found.settings.emailEnabled ? (found.settings.hasEmail ? "on" : "on, no address") : "off"],
+        ["Types", capital(found.settings.types)],
         ["Quiet hours", found.settings.quietHours?.enabled ? `${found.settings.quietHours.startHour} to ${found.settings.quietHours.endHour}` : "none"],
         ["Devices", found.settings.devices.map((device) => `${device.platform} through ${device.provider}${device.revokedAt ? ", ended" : ""}`).join("; ") || "none"]])) : null,
       found.deadLetters.length > 0 ? card("Dead letters", null, el("ul", { class: "plain" }, found.deadLetters.map((one) => el("li", {},

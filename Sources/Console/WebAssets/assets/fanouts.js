@@ -35,7 +35,9 @@ function fanoutControls(one, small = true) {
   // A hold on the whole type means that a campaign whose fan-out does not run is stopped already.
   const next = one.typeHold ? stoppedControls(one, small) : [stop];
   if (one.state === "paused") return [act("resume"), ...next, reason, act("cancel", true)];
-  return small && !one.pushesWait ? [] : [...next, reason];
+  // Of a fan-out that has ended, only pushes that wait are left to stop. A list does not count them.
+  const waits = small ? one.pushesWait : one.typeHold || one.results.waiting > 0 || !one.results.isComplete;
+  return waits ? [...next, reason] : small ? [] : [reason];
 }
 
 /** Returns the effect of holds on the pushes of a fan-out that goes on. */

@@ -33,6 +33,7 @@ function settingsShown(found) {
     ["Clock", found.localTime ? `${found.localTime}, ${found.timezone}` : "unknown"], ["Language", settings.locale ?? "the app's"],
     ["Push", settings.pushEnabled ? "on" : "off for all devices"],
     ["E-mail", settings.emailEnabled ? (settings.hasEmail ? "on" : "on, but no address") : "off"],
+    ["Types", capital(settings.types)],
     ["Paused", settings.pausedUntil ? tag(`until ${clock(settings.pausedUntil)}`, "warn") : "no"],
     ["Quiet hours", found.quietUntil ? [quiet, " ", tag(`now, until ${clock(found.quietUntil)}`, "warn")] : quiet],
     ["Erased", found.erasure && clock(found.erasure.erasedAt)]]));
