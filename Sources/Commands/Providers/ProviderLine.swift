@@ -49,7 +49,8 @@ struct ProviderLine {
         let parts = [
             (row.retries.map(\.count) ?? 0, "for another attempt"),
             (row.others.map(\.count).reduce(0, +), "for a rate limit or after another response"),
-            (row.blocked?.waiting ?? 0, "behind the breaker"), (row.held, "behind a hold"),
+            (row.due?.count ?? 0, "due now"), (row.blocked?.waiting ?? 0, "behind the breaker"),
+            (row.held, "behind a hold"),
             (row.queued, "in the backlog"),
         ].filter { $0.0 > 0 }
         let count = row.waiting.grouped + (row.waitingIsCapped ? " or more" : "")

@@ -44,6 +44,8 @@ package struct ProviderBoard: Sendable {
         package fileprivate(set) var retries: WaitingRetries?
         /// The deliveries that wait for another attempt for another reason: a rate limit, or a response to themselves.
         package fileprivate(set) var others: [WaitingRetries] = []
+        /// The deliveries whose next attempt is due or was brought forward.
+        package fileprivate(set) var due: WaitingRetries?
         /// The deliveries behind the holds, without those behind the breaker.
         package fileprivate(set) var held = 0
         /// The deliveries of the backlogs that neither a breaker nor a hold stops.
@@ -52,12 +54,13 @@ package struct ProviderBoard: Sendable {
 
         /// All deliveries that wait: for another attempt, behind the breaker or a hold, or in a backlog.
         package var waiting: Int {
-            ([retries].compactMap { $0 } + others).map(\.count).reduce(held + queued + (blocked?.waiting ?? 0), +)
+            allRetries.map(\.count).reduce(held + queued + (blocked?.waiting ?? 0), +)
         }
         /// Whether there may be more deliveries than were counted.
         package var waitingIsCapped: Bool {
-            isCapped || retries?.isCapped == true || others.contains(where: \.isCapped)
+            isCapped || allRetries.contains(where: \.isCapped)
         }
+        private var allRetries: [WaitingRetries] { [retries, due].compactMap { $0 } + others }
 
         /// The period of which the latest worker has reported; `nil` if it has only reported its start.
         package var reported: Duration? {
@@ -92,7 +95,8 @@ package struct ProviderBoard: Sendable {
             holds: try await HoldAdmin(pool: context.pool).all(),
             retries: try await retries.waiting(atMost: RetryStore.mostInOverview),
             others: try await retries.limited(atMost: RetryStore.mostInOverview)
-                + retries.others(atMost: RetryStore.mostInOverview)
+                + retries.others(atMost: RetryStore.mostInOverview),
+            due: try await retries.due(atMost: RetryStore.mostInOverview)
         )
         rows = Self.rows(processes, afterSilenceOf: silent, work, at: time)
     }
@@ -117,6 +121,8 @@ package struct ProviderBoard: Sendable {
         var retries: [WaitingRetries] = []
         /// The deliveries that wait for another attempt, but not because of an outage.
         var others: [WaitingRetries] = []
+        /// The deliveries whose next attempt is due or was brought forward.
+        var due: [WaitingRetries] = []
     }
 
     /// Returns the outlets as the running workers report them.
@@ -150,6 +156,7 @@ package struct ProviderBoard: Sendable {
         }
         for waiting in work.retries { change(waiting.app, waiting.provider) { $0.retries = waiting } }
         for waiting in work.others { change(waiting.app, waiting.provider) { $0.others.append(waiting) } }
+        for waiting in work.due { change(waiting.app, waiting.provider) { $0.due = waiting } }
         for backlog in work.backlogs {
             guard let part = OutletScope(backlog.name) else { continue }
             change(part.app.text, part.provider) { $0.add(backlog, part, work) }
@@ -249,7 +256,8 @@ extension ProviderBoard.Row {
             ("retriesWaiting", .int(retries?.count ?? 0)),
             ("retriesWaitingIsCapped", .bool(retries?.isCapped ?? false)),
             ("lastRetryAt", .optional(retries?.lastDue.description)),
-            ("otherRetriesWaiting", .int(others.map(\.count).reduce(0, +))), ("behindHolds", .int(held)),
+            ("otherRetriesWaiting", .int(others.map(\.count).reduce(0, +))), ("retriesDue", .int(due?.count ?? 0)),
+            ("behindHolds", .int(held)),
             ("inBacklog", .int(queued)), ("waiting", .int(waiting)), ("waitingIsCapped", .bool(waitingIsCapped)),
         ])
     }

@@ -27,6 +27,11 @@ package struct RetryAdmin: Sendable {
         try await store.others(atMost: limit)
     }
 
+    /// Returns the deliveries whose next attempt is due or was brought forward, by app and provider.
+    package func due(atMost limit: Int = RetryStore.most) async throws(PostgresError) -> [WaitingRetries] {
+        try await store.due(atMost: limit)
+    }
+
     /// Brings all retries of an outlet forward at a bounded rate, and returns their number.
     ///
     /// The audit entry is written first, with the number that the operator saw, so that no action is without an entry. If

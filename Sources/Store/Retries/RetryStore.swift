@@ -77,6 +77,13 @@ package struct RetryStore: Sendable {
         try await waiting(Self.countOthers, limit)
     }
 
+    /// Returns the deliveries whose next attempt is due or was brought forward, by app and provider.
+    ///
+    /// They stay only if something keeps them, such as an unavailable broker: the others leave within a minute.
+    package func due(atMost limit: Int = most) async throws(PostgresError) -> [WaitingRetries] {
+        try await waiting(Self.countDue, limit)
+    }
+
     private func waiting(_ count: Statement, _ limit: Int) async throws(PostgresError) -> [WaitingRetries] {
         try await pool.run(count, [.integer(Int64(limit))]).map { (rows, row) throws(PostgresError) in
             WaitingRetries(
@@ -152,6 +159,13 @@ package struct RetryStore: Sendable {
         w.state = 'r' AND w.reason NOT IN (\(RetryReason.list(RetryReason.ofOutage + RetryReason.ofLimit)))
         """
 
+    /// The condition that a row of the ledger waits for another attempt, and is due or was brought forward.
+    private static let isDue = """
+        (w.state = 'r' OR w.state = 'w' AND w.reason IN (\(RetryReason.list(RetryReason.ofOutage + RetryReason.ofLimit))))
+              AND (w.due_at <= now() + \(soon)
+                   OR w.state = 'w' AND w.reason IN (\(RetryReason.list(RetryReason.ofOutage))))
+        """
+
     /// The user (`p`) and the provider (`s`) of a delivery `w` that waits for another attempt.
     private static func outlet(of app: String, where condition: String) -> String {
         """
@@ -169,8 +183,9 @@ package struct RetryStore: Sendable {
     private static let count = counting(waits("w"))
     private static let countLimited = counting(waitsForLimit)
     private static let countOthers = counting(waitsForOther)
+    private static let countDue = counting(isDue, during: "due_at <= now() + \(later)")
 
-    private static func counting(_ condition: String) -> Statement {
+    private static func counting(_ condition: String, during time: String = "due_at > now() + \(soon)") -> Statement {
         Statement(
             """
             WITH walked AS MATERIALIZED (
@@ -178,7 +193,7 @@ package struct RetryStore: Sendable {
                 CROSS JOIN LATERAL (
                     SELECT person, target, due_at, state, reason, row_number() OVER () AS place FROM (
                         SELECT person, target, due_at, state, reason FROM ledger
-                        WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL AND due_at > now() + \(soon)
+                        WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL AND \(time)
                         ORDER BY due_at LIMIT $1
                     ) AS ahead
                 ) AS d

@@ -125,6 +125,7 @@ struct RetriesCommandTests {
         try await Self.with { prompt, servers in
             try await servers.addRetry("a", through: "apns", dueIn: 610)
             try await servers.addRetry("b", through: "apns", dueIn: 50, reason: "device-rate", state: "deferred")
+            try await servers.addRetry("c", through: "apns", dueIn: 0)
             _ = try await servers.owner.run(
                 """
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
@@ -147,12 +148,13 @@ struct RetriesCommandTests {
             for words in [
                 #""behindHolds":3,"inBacklog":0,"waiting":3,"waitingIsCapped":false"#,
                 #""behindHolds":0,"inBacklog":0,"waiting":2,"waitingIsCapped":false"#,
-                #""otherRetriesWaiting":1,"behindHolds":2,"inBacklog":1,"waiting":5,"waitingIsCapped":false"#,
+                #""otherRetriesWaiting":1,"retriesDue":1,"behindHolds":2,"inBacklog":1,"waiting":6,"waitingIsCapped":false"#,
             ] { #expect(json.contains(words), "\(words) in \(json)") }
             let text = await prompt.run("providers").output
             for words in [
                 "3 behind a hold\n", "2 behind the breaker\n",
-                "5: 1 for another attempt, 1 for a rate limit or after another response, 2 behind a hold, 1 in the backlog\n",
+                "6: 1 for another attempt, 1 for a rate limit or after another response, 1 due now, 2 behind a hold, "
+                    + "1 in the backlog\n",
             ] { #expect(text.contains(words), "\(words) in \(text)") }
             let narrow = await prompt.run(["providers"], columns: 80).output
             #expect(narrow.contains("waiting: 3 behind a hold"), "\(narrow)")

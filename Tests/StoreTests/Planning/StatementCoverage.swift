@@ -147,6 +147,7 @@ struct StatementCoverage {
         _ = try await retries.waiting(atMost: 10)
         _ = try await retries.limited(atMost: 10)
         _ = try await retries.others(atMost: 10)
+        _ = try await retries.due(atMost: 10)
         for priority in Priority.allCases {
             _ = try await retries.bringForward(
                 keys[0].recipient.app,

@@ -42,6 +42,8 @@ struct RetryStoreTests {
             let all = try await store.waiting()
             let told = all.map { "\($0.app) \($0.provider) \($0.count) \($0.isCapped)" }
             #expect(told == ["drop expo 1 false", "drop fcm 2 false"])
+            let overdue = try await store.due().map { "\($0.app) \($0.provider) \($0.count)" }
+            #expect(overdue == ["drop expo 1"])
             let due = try await servers.column("SELECT due_at::text FROM deliveries WHERE user_id = 'b'")
             let last = try #require(all.last).lastDue.description
             #expect(due.first??.prefix(10) == last.prefix(10), "\(last)")
@@ -98,6 +100,8 @@ struct RetryStoreTests {
             )
             let after = try await store.waiting()
             #expect(after.isEmpty, "it is about to be sent")
+            let soon = try await store.due()
+            #expect(soon.map(\.count) == [1])
         }
     }
 
