@@ -101,11 +101,12 @@ package struct TopologyApplier: Sendable {
             return found
         }
         let recorded = try await records.all()
-        for (key, lane) in plan.lanes.sorted(by: { $0.key < $1.key }) where recorded[key] != lane {
-            differences.append("\(key) should be bound to the \(lane.rawValue) lane but \(Self.words(recorded[key]))")
-        }
+        // First what an apply would unbind: events of a type that is still in use would have no queue.
         for key in recorded.keys.sorted() where plan.lanes[key] == nil {
             differences.append("\(key) is bound but no catalogue knows it")
+        }
+        for (key, lane) in plan.lanes.sorted(by: { $0.key < $1.key }) where recorded[key] != lane {
+            differences.append("\(key) should be bound to the \(lane.rawValue) lane but \(Self.words(recorded[key]))")
         }
         return differences
     }
