@@ -101,7 +101,7 @@ package struct TopologyApplier: Sendable {
             return found
         }
         let recorded = try await records.all()
-        // First what an apply would unbind: events of a type that is still in use would have no queue.
+        // First what an apply would unbind: events of a type that is still in use would then be rejected.
         for key in recorded.keys.sorted() where plan.lanes[key] == nil {
             differences.append("\(key) is bound but no catalogue knows it")
         }
