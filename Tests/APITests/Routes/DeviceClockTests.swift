@@ -2,7 +2,12 @@ import IntegrationSupport
 import TestSupport
 import Testing
 
-@Suite("Reports of devices' clocks", .timeLimit(.ofTest))
+@Suite(
+    "Reports of devices' clocks",
+    .limitedConcurrency,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.ofTest)
+)
 struct DeviceClockTests {
     private func report(_ zone: String, _ locale: String = "en-GB", to api: APIFixture) async throws
         -> APIFixture.Answer
