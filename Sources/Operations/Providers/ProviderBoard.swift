@@ -1,5 +1,6 @@
 package import BellhopJSON
 package import BellhopRules
+import Pipeline
 import ServiceRuntime
 package import Store
 
@@ -203,6 +204,9 @@ extension ProviderBoard.Row {
         guard rejected >= Self.manyRejections, let acceptedAt, let rejectedAt else { return false }
         return rejectedAt.microseconds - acceptedAt.microseconds >= Self.longWithoutAcceptance.microseconds
     }
+
+    /// Whether it reports most devices as gone, in such a number that our settings may be the cause.
+    var isEndingDevices: Bool { gone >= MassRevocationDetector.fewest && 2 * gone > answers }
 
     /// Adds the report of one worker.
     fileprivate mutating func add(_ activity: OutletActivity, of worker: LiveProcess) {

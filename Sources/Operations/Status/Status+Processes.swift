@@ -185,7 +185,7 @@ extension Status {
         return
             outletsWithoutBreaker
             .filter {
-                $0.state == .rejects && $0.rejected >= ProviderBoard.Row.manyRejections
+                $0.state == .rejects && !$0.isEndingDevices && $0.rejected >= ProviderBoard.Row.manyRejections
                     && !known.contains([$0.app, $0.provider])
             }
             .map { row in
@@ -195,12 +195,12 @@ extension Status {
             }
     }
 
-    /// Providers that accept some deliveries of an app and report most devices as gone, which end.
+    /// Providers that report most devices of an app as gone, which end.
     ///
     /// After an accepted push has closed the breaker of a mass failure, gone devices end in any number for ten minutes.
     var endingDevices: [String] {
         outletsWithoutBreaker
-            .filter { $0.state == .accepts && $0.gone >= MassRevocationDetector.fewest && 2 * $0.gone > $0.answers }
+            .filter { [.accepts, .rejects].contains($0.state) && $0.isEndingDevices }
             .map { row in
                 let hold = AppID(validating: row.app).flatMap { app in
                     database.value?.store?.holds.first { $0.scope.covers(app, provider: row.provider, type: nil) }

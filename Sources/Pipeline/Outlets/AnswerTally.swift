@@ -32,21 +32,21 @@ struct AnswerTally {
 
     /// Notes the answers to a batch and evaluates them.
     ///
-    /// The batch's own acceptances count for the evaluation of its errors. `minute` numbers the minutes of `now`'s
+    /// The batch's own acceptances count for the evaluation of its errors. `second` numbers the seconds of `now`'s
     /// clock.
     mutating func outcome(
         of verdicts: [Verdict],
         to shipments: [OutgoingDelivery],
         _ open: OpenReasons,
         at now: ContinuousClock.Instant,
-        minute: Int64
+        second: Int64
     ) -> BatchOutcome {
         acceptances.note(verdicts, of: shipments, at: now)
         // If all were accepted, earlier observations change nothing.
         let history = verdicts.allSatisfy(\.isTaken) ? .everybody : acceptances.history(at: now)
         let compared = open.probed.map { AcceptanceHistory(probed: $0) } ?? history
         var outcome = BatchOutcome(verdicts, of: shipments, outlet, compared)
-        outcome.isMassDeath = isMassFailure(outcome, open, history, at: now, minute: minute)
+        outcome.isMassDeath = isMassFailure(outcome, open, history, at: now, second: second)
         return outcome
     }
 
@@ -61,7 +61,7 @@ struct AnswerTally {
         _ open: OpenReasons,
         _ history: AcceptanceHistory,
         at now: ContinuousClock.Instant,
-        minute: Int64
+        second: Int64
     ) -> Bool {
         guard outlet.provider != PushProvider.webpush.rawValue else { return false }
         let (deaths, ofReached) = (outcome.deaths, outcome.deathsOfReached)
@@ -71,8 +71,8 @@ struct AnswerTally {
             guard isAlarmed else { return false }
         } else {
             trustedUntil = nil
-            let all = revocations.take(gone: deaths.people, of: deaths.answers, atMinute: minute)
-            let reached = revocationsOfReached.take(gone: ofReached.people, of: ofReached.answers, atMinute: minute)
+            let all = revocations.take(gone: deaths.people, of: deaths.answers, atSecond: second)
+            let reached = revocationsOfReached.take(gone: ofReached.people, of: ofReached.answers, atSecond: second)
             isMassFailure = isAlarmed || reached || (all && !history.hasReachedDevices)
         }
         guard isMassFailure else { return false }
@@ -94,7 +94,7 @@ struct AnswerTally {
         let isMassFailure = revocationsInReceipts.take(
             gone: Set(answers.filter { $0.verdict.isGone }.map(\.person)).count,
             of: answers.count,
-            atMinute: now.microseconds / 60_000_000
+            atSecond: now.microseconds / 1_000_000
         )
         if isMassFailure { revocationsInReceipts.reset() }
         return isMassFailure

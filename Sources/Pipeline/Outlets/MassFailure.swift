@@ -161,35 +161,44 @@ private struct ComparedAnswers {
 /// Detects when a provider reports so many devices gone that a configuration error is likely: wrong credentials, a
 /// wrong project or a wrong environment.
 ///
-/// It evaluates the answers of the last ten minutes, in steps of one minute.
+/// It evaluates each period that ends now, up to ten minutes, in steps of ten seconds. Otherwise, the acceptances of a
+/// campaign minutes before would hide that all devices are gone now.
 package struct MassRevocationDetector {
-    private struct Minute {
+    private struct Step {
         let number: Int64
         var gone = 0
         var answers = 0
     }
 
-    private var minutes: [Minute] = []
+    /// The steps with answers, the earliest first.
+    private var steps: [Step] = []
 
     /// The minimum for a mass failure; fewer do not count as one, whatever their share.
     package static let fewest = 50
 
-    private static let span: Int64 = 10
+    private static let secondsPerStep: Int64 = 10
+    private static let span: Int64 = 60
 
-    /// Adds answers and returns whether there is a mass failure: at least fifty gone devices, and more than half of the
-    /// answers.
-    mutating func take(gone: Int, of answers: Int, atMinute number: Int64) -> Bool {
-        minutes.removeAll { $0.number <= number - Self.span || $0.number > number }
-        if minutes.last?.number != number { minutes.append(Minute(number: number)) }
-        minutes[minutes.count - 1].gone += gone
-        minutes[minutes.count - 1].answers += answers
+    /// Adds answers and returns whether there is a mass failure: at least fifty gone devices within a period that ends
+    /// now, and more than half of its answers.
+    mutating func take(gone: Int, of answers: Int, atSecond second: Int64) -> Bool {
+        let number = second / Self.secondsPerStep
+        steps.removeAll { $0.number <= number - Self.span || $0.number > number }
+        if steps.last?.number != number { steps.append(Step(number: number)) }
+        steps[steps.count - 1].gone += gone
+        steps[steps.count - 1].answers += answers
         guard gone > 0 else { return false }
-        let (allGone, all) = minutes.reduce((0, 0)) { ($0.0 + $1.gone, $0.1 + $1.answers) }
-        return allGone >= Self.fewest && allGone * 2 > all
+        var (allGone, all) = (0, 0)
+        for step in steps.reversed() {
+            allGone += step.gone
+            all += step.answers
+            if allGone >= Self.fewest && allGone * 2 > all { return true }
+        }
+        return false
     }
 
     /// Starts again, after the alarm has been handled.
     mutating func reset() {
-        minutes = []
+        steps = []
     }
 }

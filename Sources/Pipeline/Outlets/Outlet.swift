@@ -185,8 +185,8 @@ final class Outlet: Sendable {
                 outlet: state.breakers[BreakerKey(key)]?.reason,
                 probed: probe.flatMap { state.breakers[$0]?.reason }
             )
-            let minute = (now - start).components.seconds / 60
-            return state.answers.outcome(of: verdicts, to: shipments, open, at: now, minute: minute)
+            let second = (now - start).components.seconds
+            return state.answers.outcome(of: verdicts, to: shipments, open, at: now, second: second)
         }
     }
 

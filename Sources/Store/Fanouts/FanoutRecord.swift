@@ -78,9 +78,9 @@ package struct FanoutRecord: Sendable {
     package func rate(at now: Timestamp) -> Double? {
         guard interruption(at: now) == nil else { return nil }
         let users = progress.users - progress.resumedUsers
-        // It may have made no progress before it was paused or cancelled.
-        let last = finishedAt ?? (state == .paused ? pausedAt : nil)
-        let end = last.map { min($0, progress.workedAt ?? $0) } ?? now
+        // It may have ended or been paused long after its last page, and pages in progress complete after a pause.
+        let hasStopped = finishedAt != nil || state == .paused
+        let end = hasStopped ? progress.workedAt ?? now : now
         let passed = end.microseconds - progress.resumedAt.microseconds
         guard users > 0, passed > 0, finishedAt != nil || passed >= Self.leastWatched else { return nil }
         return Double(users) * 1e6 / Double(passed)

@@ -176,6 +176,24 @@ struct StatusProcessTests: ProcessReporting {
         }
     }
 
+    @Test("a provider that accepts no push and reports most devices as gone is one problem, which names their end")
+    func endingAllDevices() async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                var report = Self.report("w1", "same")
+                var activity = OutletActivity(app: "drop", provider: "fcm")
+                (activity.seconds, activity.rejectedAt, activity.word) = (60, DeadLetterSamples.ago(1), "UNREGISTERED")
+                (activity.rejected, activity.gone) = (1_200, 1_200)
+                report.activities = [activity]
+                try await Self.announce(report, servers)
+                let problems = try await Self.problems(prompt).filter { $0.hasPrefix("fcm ") }
+                let words =
+                    "fcm reports most of drop's devices as gone, and they end (1,200 of the last 1,200 answers): "
+                #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
+            }
+        }
+    }
+
     @Test("an acceptance of one worker ends the outage that another one reports, also if it has failed again since")
     func acceptanceOfAnother() async throws {
         try await ServerFixture.withTopology { servers in

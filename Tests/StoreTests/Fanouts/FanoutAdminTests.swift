@@ -46,7 +46,7 @@ struct FanoutAdminTests {
         }
     }
 
-    @Test("the rate of a cancelled fan-out does not count the time after its last page")
+    @Test("the rate of a cancelled or paused fan-out counts the time until its last page")
     func cancelledRate() async throws {
         try await ServerFixture.withSchema { servers in
             _ = try await servers.addFanout("e1", state: .cancelled, users: 600)
@@ -59,6 +59,9 @@ struct FanoutAdminTests {
             let held = try await Self.admin(servers).latest(FanoutFilter(), atMost: 1)[0].record
             let before = try #require(held.rate(at: record.startedAt))
             #expect(before > 9 && before < 11, "the pause began after its last page")
+            _ = try await servers.owner.run("UPDATE fanouts SET paused_at = worked_at - interval '50 s'")
+            let later = try await Self.admin(servers).latest(FanoutFilter(), atMost: 1)[0].record
+            #expect(later.rate(at: record.startedAt) == before, "its last page was in progress at the pause")
         }
     }
 
