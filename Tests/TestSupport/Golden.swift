@@ -43,7 +43,7 @@ package struct Golden {
         text = text.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/, with: "<uuid>")
         // The date of the user's time, too, if it is another one than in UTC.
         text = text.replacing(/<time> \((\d\d-\d\d )?\d\d:\d\d\)/, with: "<time>")
-        text = text.replacing(/paused it (now|\d+ s ago)/, with: "paused it <ago>")
+        text = text.replacing(/paused it at [-0-9]+ [:0-9]+ UTC/, with: "paused it at <time>")
         text = text.replacing(/("(?:lastEventId|next|lastDay)"):("[^"]*"|\[[^\]]*\])/) { "\($0.output.1):<masked>" }
         return text.replacing(/("[A-Za-z]*(?:Seconds|PerSecond|secondsLeft|Millis)"):-?[0-9.]+/) {
             "\($0.output.1):<n>"

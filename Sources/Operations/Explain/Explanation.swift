@@ -130,6 +130,7 @@ extension NotificationHistory {
     fileprivate var missedType: EventType? {
         guard let plan, plan.fanout?.state == .finished, plan.cancelledAt == nil else { return nil }
         if case .topic? = plan.audience, following?.follow == nil { return nil }
+        if case .everyone? = plan.audience, settings.knownSince == nil { return nil }
         return plan.type.flatMap(EventType.init(validating:))
     }
 

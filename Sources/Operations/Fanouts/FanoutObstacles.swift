@@ -57,7 +57,7 @@ extension FanoutProgress {
                 share.waiting > 0
                 ? share.waiting.of("delivery of this fan-out waits", "deliveries of this fan-out wait")
                 : "what it would send waits"
-            let since = HumanText.ago(hold.placedAt, asOf)
+            let since = "at \(HumanText.instant(hold.placedAt))"
             let reason = hold.unexplainedBy == nil ? "because \"\(hold.because)\"" : "and has given no reason yet"
             return
                 "\(hold.operator) placed a hold on \(hold.scope.words) \(since) \(reason). Its notifications "
@@ -74,7 +74,7 @@ extension FanoutProgress {
         let note = detail.acts.prefix { $0.act != "fanout-pause" }.first { $0.act == "fanout-note" }
         let because = act.because == ActingOperator.noReasonYet ? note?.because ?? act.because : act.because
         let words = because.last.map { ".!?".contains($0) } == true ? because : because + "."
-        return "\(act.operator) paused it \(HumanText.ago(act.at, asOf)): \(words) \(undo)"
+        return "\(act.operator) paused it at \(HumanText.instant(act.at)): \(words) \(undo)"
     }
 
     /// The commands that continue and end a paused fan-out.

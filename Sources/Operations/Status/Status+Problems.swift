@@ -99,11 +99,11 @@ extension Status {
         var problems: [String] = []
         if lanes.count == Lane.allCases.count {
             let waiting = Self.waiting(lanes.map(\.ready).reduce(0, +), "message")
-            problems.append(whyNobodyTakes(waiting))
+            if !isReportedAsSilent("worker") { problems.append(whyNobodyTakes(waiting)) }
         } else {
             problems += lanes.map { whyNobodyServes($0.lane, Self.waiting($0.ready, "message")) }
         }
-        if let dead {
+        if let dead, !isReportedAsSilent("scheduler") {
             let waiting = Self.waiting(dead.counts?.ready ?? 0, "dead letter")
             problems.append(whyNobodyFiles(waiting, worksSomebody: lanes.count < Lane.allCases.count))
         }

@@ -286,7 +286,7 @@ extension Status {
     private static func wait(_ retries: WaitingRetries) -> String {
         let count = (retries.isCapped ? "at least " : "") + retries.count.grouped
         let verb = retries.count == 1 ? "waits for its next attempt" : "wait for their next attempt"
-        let last = retries.isCapped ? "the last after" : "the last until"
+        let last = retries.isCapped ? "some until after" : "the last until"
         return "\(count) that failed \(verb), \(last) \(HumanText.clock(retries.lastDue))"
     }
 

@@ -22,6 +22,11 @@ extension Status {
         return silent.identity.role == "worker" ? lanesAlone(silent, others).isEmpty : !others.isEmpty
     }
 
+    /// Whether the absence of every process of a role is reported as a process without heartbeats.
+    func isReportedAsSilent(_ role: String) -> Bool {
+        commonSilence == nil && running(role).isEmpty && silent.contains { $0.report.identity.role == role }
+    }
+
     private func describe(_ silent: [LiveProcess]) -> [String] {
         guard commonSilence == nil else { return [] }
         return silent.prefix(Self.hindrances).map { seen in
@@ -46,7 +51,8 @@ extension Status {
     /// Returns the effect of a hung process on its work, and the act that ends it.
     private func consequence(of silent: Heartbeat) -> String {
         let others = running(silent.identity.role)
-        let replacing = "if it still runs, end it, and start another"
+        let replacing =
+            "bellhop pool and up replace it; without them, end it if it still runs, and start another"
         guard silent.identity.role == "worker" else {
             return others.isEmpty
                 ? "No other \(silent.identity.role) runs: due deliveries, reminders and dead letters wait; \(replacing)"

@@ -84,6 +84,7 @@ struct ExplainEventTests {
                 event(to: #"{"topic": "venue:42"}"#) + fanout("finished"),
                 "was finished at 2026-03-02 10:01:00 UTC (11:01): ada does not follow venue:42."
             ),
+            (event(to: #"{"everyone": true}"#) + fanout("finished"), "(11:01): ada does not belong to everyone"),
             (
                 event(columns: ", expanded_at", values: ", '2026-03-02T10:00:01Z'"),
                 "It was published at 2026-03-02 10:00:01 UTC (11:00), and is not recorded for this user"

@@ -61,7 +61,7 @@ extension ConsoleBrowserTests {
 
         @Test("a message names pages, buttons and fields of the console in place of commands and options")
         func words() async throws {
-            let files = try ["words", "elements"].map { name in
+            let files = try ["words", "elements", "letter"].map { name in
                 try Checkout.text("Sources/Console/WebAssets/assets/\(name).js")
             }
             try await BrowserProgram.shared.withDriver { browser in
@@ -71,6 +71,10 @@ extension ConsoleBrowserTests {
                     let shown = try await browser.run(script, [.string(server)])
                     #expect(shown.string == console)
                 }
+                // The dialog of a single dead letter has no such field.
+                let script = (files + ["return ownAdvice({ advice: arguments[0] });"]).joined(separator: "\n")
+                let own = try await browser.run(script, [.string("edit --set '/id={item}' for urgent messages")])
+                #expect(own.string == "edit with /id={item} in “Body” for urgent messages")
             }
         }
 

@@ -147,6 +147,11 @@ function letterButtons(letter) {
     letter.state === "replaying" && client.isOperator ? button("Note", () => letterActs.note(about).then(refreshSoon)) : null);
 }
 
+/** Returns the action of a letter; the dialog of a single letter has its whole body in place of places and values. */
+function ownAdvice(letter) {
+  return inConsole(letter.advice).replaceAll("“Places and values”", "“Body”");
+}
+
 const letterView = {
   title: "Dead letter",
   every: 10,
@@ -163,7 +168,7 @@ const letterView = {
       el("div", { class: "headline" }, el("h2", {}, letterTitle(letter)), tag(letter.state, stateKind(letter.state)), el("code", {}, letter.id), copyButton(letter.id, "id")),
       el("div", { class: "beside" }, el("p", { class: "error big" }, letter.error), copyButton(letter.error, "error")),
       // A settled item needs no action.
-      ["open", "replaying"].includes(letter.state) ? el("p", { class: "advice" }, el("b", {}, "Action: "), inConsole(letter.advice), el("span", { class: "muted" }, " (", documented(letter.runbook), ")")) : null,
+      ["open", "replaying"].includes(letter.state) ? el("p", { class: "advice" }, el("b", {}, "Action: "), ownAdvice(letter), el("span", { class: "muted" }, " (", documented(letter.runbook), ")")) : null,
       letterButtons(letter),
       el("div", { class: "two" },
         card("Facts", null, facts([
