@@ -212,8 +212,18 @@ extension Status {
             let now = Timestamp(clamping: time.microseconds)
             let blocked = BlockedDeliveries(breaker, store.backlogs, store.holds, asOf: now)
             return "\(whose) for \(since), \(breaker.reason): \(blocked.words); see docs/runbooks/provider-refuses.md, "
-                + "and \(blocked.command) tries now"
+                + "and \(blocked.command) tries now" + effectOfProbe(breaker, store.holds)
         }
+    }
+
+    /// Names the effect of a successful probe on the devices, unless a hold stops all probes; empty for other reasons.
+    private func effectOfProbe(_ breaker: OpenBreaker, _ holds: [OperatorHold]) -> String {
+        let (app, provider) = (breaker.key.app, breaker.key.provider)
+        let isHeld = holds.contains { $0.scope.covers(app, provider: provider, type: nil) }
+        guard breaker.reason == OpenBreaker.massDeath, !isHeld else { return "" }
+        return
+            ". After a try that succeeds, gone devices end for ten minutes: if our settings may be wrong, correct them "
+            + "first; bellhop hold add --app \(app) --provider \(provider) stops the tries"
     }
 
     /// Active holds, which an operator may have forgotten.

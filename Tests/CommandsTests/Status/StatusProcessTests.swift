@@ -190,6 +190,17 @@ struct StatusProcessTests: ProcessReporting {
                 let words =
                     "fcm reports most of drop's devices as gone, and they end (1,200 of the last 1,200 answers): "
                 #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
+                _ = try await servers.owner.run(
+                    "INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('drop', 'fcm', 'mass-death', now())"
+                )
+                let effect = "After a try that succeeds, gone devices end for ten minutes"
+                let refused = try await Self.problems(prompt).filter { $0.hasPrefix("fcm ") }
+                #expect(refused.count == 1 && refused.first?.contains(effect) == true, "\(refused)")
+                _ = try await servers.owner.run(
+                    "INSERT INTO holds (app, provider, operator, because) VALUES ('drop', 'fcm', 'ada', 'x')"
+                )
+                let held = try await Self.problems(prompt).filter { $0.contains(effect) }
+                #expect(held == [], "no try is made")
             }
         }
     }

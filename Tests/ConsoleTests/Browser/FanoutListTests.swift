@@ -61,6 +61,28 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("a pause that comes too late states why nothing was paused, and asks for no reason")
+        func tooLate() async throws {
+            try await ConsoleStage.with { stage in
+                let number = try await stage.console.servers.addFanout("e1", plannedTo: "u00010")
+                try await stage.signIn(at: "#/fanouts/\(number)")
+                try await stage.until("named('Pause') !== undefined")
+                // The page is not refreshed any more.
+                let silence = """
+                    (window.past = window.fetch, window.fetch = (path, ...rest) =>
+                        path.includes("/acts/") ? window.past(path, ...rest) : new Promise(() => {}), true)
+                    """
+                try await stage.ask(silence)
+                let end = "UPDATE fanouts SET state = 'finished', finished_at = now()"
+                _ = try await stage.console.servers.owner.run(Statement(end))
+                try await stage.press("Pause")
+                let reason = "is finished: all its records are in the app. Only a hold stops its unsent"
+                try await stage.until("$('#toasts').textContent.includes('Fan-out \(number) \(reason)')")
+                let offers = try await stage.ask("$$('#toasts button').length")
+                #expect(offers == 0)
+            }
+        }
+
         @Test("the pages of fan-outs and replays refresh every two seconds while one of them runs")
         func pace() async throws {
             let files = try ["replays", "fanouts"].map { name in

@@ -25,8 +25,11 @@ async function performAtOnce({ act, note, body, says, key, doing }) {
     const answer = await client.act(act, { ...body, agreed: 1, because: "no reason given yet" });
     // The page is refreshed next; until then its button stays as it is.
     inProgress.delete(key);
-    const words = answer.done && answer.code === 0 ? (typeof says === "function" ? says(answer.done) : says) : inConsole(answer.nothing?.[0] ?? "Nothing was changed.");
-    toast(words, { offer: ["Add a reason", () => addReason(note, body.items)] });
+    if (answer.done && answer.code === 0) {
+      toast(typeof says === "function" ? says(answer.done) : says, { offer: ["Add a reason", () => addReason(note, body.items)] });
+    } else {
+      toast(inConsole(answer.nothing?.join(" ") ?? "Nothing was changed."));
+    }
   } catch (refused) {
     inProgress.delete(key);
     redraw();
