@@ -198,7 +198,16 @@ extension StringProtocol {
     @inline(__always)
     package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
-        return Array(utf8).withUnsafeBufferPointer(body)
+        return withCopiedBytes(body)
+    }
+
+    /// Does the same for a string whose bytes are not contiguous.
+    ///
+    /// It is a call, because its copy of the string would otherwise retain the string in every use of ``withBytes(_:)``.
+    @inline(never)
+    @usableFromInline
+    package func withCopiedBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        Array(utf8).withUnsafeBufferPointer(body)
     }
 }
 

@@ -69,7 +69,10 @@ extension Explanation {
 
     private func waiting(_ line: DeliveryHistory) -> String {
         if let backlog = line.backlog {
-            return "waits in the backlog of \(backlog.name) since \(instant(backlog.queuedAt))\(because(line))"
+            // It keeps its turn if it moves to another backlog, as behind a hold, or returns after an attempt.
+            let isOlder = line.updatedAt.microseconds - backlog.queuedAt.microseconds >= 1_000_000
+            let turn = isOlder ? ", with its turn from \(instant(backlog.queuedAt))" : ""
+            return "waits in the backlog of \(backlog.name) since \(instant(line.updatedAt))\(turn)\(because(line))"
                 + refusal(at: backlog.name) + brake(on: backlog.name)
         }
         return switch line.reason {

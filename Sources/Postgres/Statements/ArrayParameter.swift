@@ -43,8 +43,17 @@ package struct ArrayParameter: Sendable {
     }
 
     package mutating func append(_ text: String?) {
-        guard var text else { return appendNull() }
-        text.withUTF8 { append(utf8: UnsafeRawBufferPointer($0)) }
+        guard let text else { return appendNull() }
+        let appended: Void? = text.utf8.withContiguousStorageIfAvailable { append(utf8: UnsafeRawBufferPointer($0)) }
+        if appended == nil { append(copyOf: text) }
+    }
+
+    /// Appends a text whose bytes are not contiguous.
+    ///
+    /// It is a call, because its copy would otherwise retain every text.
+    @inline(never)
+    private mutating func append(copyOf text: String) {
+        Array(text.utf8).withUnsafeBytes { append(utf8: $0) }
     }
 
     /// Appends the UTF-8 of a JSON value, for `json`, `jsonb` or text.

@@ -81,7 +81,8 @@ struct ExplainTests {
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
             expect(
                 answer,
-                "waits in the backlog of drop/expo since 2026-03-01",
+                "waits in the backlog of drop/expo since 2026-03-01 10:00:01 UTC (11:00), with its turn from 2026-03-01 "
+                    + "10:00:00 UTC",
                 "the provider has no capacity for it yet, or its budget is used up (window-full)"
             )
         }
