@@ -145,7 +145,12 @@ extension Status {
     /// worker that was killed is among them until its heartbeat is old.
     private func whyNobodyTakes(_ waiting: String) -> String {
         let running = crews.filter { $0.role == "worker" && !$0.isDraining }
-        guard !running.isEmpty else { return "no worker runs\(waiting): \(startingWorkers)\(poolAdvice)" }
+        guard !running.isEmpty || commonSilence != nil else {
+            return "no worker runs\(waiting): \(startingWorkers)\(poolAdvice)"
+        }
+        guard !running.isEmpty else {
+            return "no worker takes messages at present\(waiting), and \(notSeenYet("worker"))"
+        }
         let count = running.map(\.count).reduce(0, +)
         let places = running.map(\.places).joined(separator: ", ")
         return "no worker takes messages at present\(waiting), although \(count.of("worker")) ran in the last half "
@@ -174,11 +179,14 @@ extension Status {
                 + "if still running, it continues automatically when broker and database are back; if not within a "
                 + "minute, see its log"
         }
-        let mayFollow = crews.isEmpty || commonSilence != nil
-        guard mayFollow, worksSomebody else { return "no scheduler runs\(waiting): start one" }
-        return
-            "dead letters are not stored\(waiting), and no \(crews.isEmpty ? "process" : "scheduler") has written a "
-            + "heartbeat yet, as after an outage of the database: look again in ten seconds"
+        guard commonSilence != nil || crews.isEmpty && worksSomebody else {
+            return "no scheduler runs\(waiting): start one"
+        }
+        return "dead letters are not stored\(waiting), and \(notSeenYet(crews.isEmpty ? "process" : "scheduler"))"
+    }
+
+    private func notSeenYet(_ role: String) -> String {
+        "no \(role) has written a heartbeat yet, as after an outage of the database: look again in ten seconds"
     }
 
     private var startingWorkers: String {

@@ -122,6 +122,25 @@ struct SilentProcessTests: ProcessReporting {
         }
     }
 
+    @Test("after an outage, a role whose processes have not written yet is not called missing", arguments: ["w1", "s1"])
+    func notSeenYet(silent: String) async throws {
+        try await ServerFixture.withTopology { servers in
+            try await CommandFolder.withPrompt(on: servers) { prompt, _ in
+                let book = HeartbeatStore(pool: servers.pool)
+                let processes = [Self.report("w1", "same"), Self.report("s1", "same", role: "scheduler")]
+                for report in processes { try await book.announce(report) }
+                try await Self.silence(["w1", "s1"], servers)
+                let first = try #require(processes.first { $0.identity.id != silent })
+                try await book.announce(first)
+                try await Self.resume(first.identity.id, "+ 3600", servers)
+                let problems = try await Self.problems(prompt)
+                let role = silent == "w1" ? "worker" : "scheduler"
+                #expect(Self.count(problems, containing: "no \(role) runs") == 0, "\(problems)")
+                #expect(Self.count(problems, containing: "no \(role) has written a heartbeat yet") == 1, "\(problems)")
+            }
+        }
+    }
+
     private static func count(_ problems: [String], containing words: String) -> Int {
         problems.count { $0.contains(words) }
     }
