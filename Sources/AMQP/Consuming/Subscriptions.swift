@@ -77,7 +77,7 @@ struct Subscriptions {
     func queue(_ index: Int) -> String { entries[index].queue }
 
     /// Whether the queue is private to the connection.
-    func isOwn(_ index: Int) -> Bool { entries[index].isOwn }
+    func isOwn(_ index: Int) -> Bool { entries[index].exchange != nil }
 
     /// Returns the first inactive subscription that is due.
     func nextDue() -> Int? {

@@ -59,7 +59,8 @@ struct MessageAssembler {
     private var purpose: Purpose?
     private var exchange = ""
     private var routingKey = ""
-    private var properties = MessageProperties()
+    /// The properties of the header; `nil` before it and when the message has taken them.
+    private var properties: MessageProperties?
     private var body: [UInt8] = []
     private var hasHeader = false
     private var headerSize = 0
@@ -120,7 +121,7 @@ struct MessageAssembler {
     }
 
     private mutating func finish() -> Content? {
-        guard let purpose else { return nil }
+        guard let purpose, let properties = properties.take() else { return nil }
         self.purpose = nil
         let message = AssembledMessage(
             exchange: exchange,

@@ -73,9 +73,14 @@ struct RecipientDecoder {
 ///
 /// Thread safety: the documents are behind a lock.
 private final class PreferenceCache: Sendable {
-    private struct Document {
+    private final class Document: Sendable {
         let text: [UInt8]
         let preferences: Preferences?
+
+        init(_ text: [UInt8], _ preferences: Preferences?) {
+            self.text = text
+            self.preferences = preferences
+        }
     }
 
     /// The parsed documents by the hashes of their texts.
@@ -96,7 +101,7 @@ private final class PreferenceCache: Sendable {
         if let document, document.text.withUnsafeBytes({ Self.areSame($0, json) }) { return document.preferences }
         let preferences = Self.read(json)
         if document == nil, json.count <= Self.longest {
-            let document = Document(text: Array(json), preferences: preferences)
+            let document = Document(Array(json), preferences)
             known.withLock { known in
                 if known.count >= Self.most { known.removeAll() }
                 known[hash] = document

@@ -38,19 +38,22 @@ struct TemplateRenderer {
     }
 
     private mutating func fill(_ segments: [Template.Segment]) {
-        for segment in segments {
-            switch segment {
-            case .words(let words): append(words)
-            case .gap(let source): fill(source)
-            case .number(let source, let style):
-                if let number = number(source) { append(style.text(of: number)) }
-            case .units(let gap): fill(gap)
-            case .short(let source):
-                if let word = word(source) { append(word.shownShort) }
-            case .plural(let gap): fill(gap)
-            case .select(let gap): fill(gap)
-            case .count: append(count)
-            }
+        // A loop over the elements would copy each.
+        for index in segments.indices { fill(segments[index]) }
+    }
+
+    private mutating func fill(_ segment: Template.Segment) {
+        switch segment {
+        case .words(let words): append(words)
+        case .gap(let source): fill(source)
+        case .number(let source, let style):
+            if let number = number(source) { append(style.text(of: number)) }
+        case .units(let gap): fill(gap)
+        case .short(let source):
+            if let word = word(source) { append(word.shownShort) }
+        case .plural(let gap): fill(gap)
+        case .select(let gap): fill(gap)
+        case .count: append(count)
         }
     }
 
