@@ -122,7 +122,10 @@ struct SilentProcessTests: ProcessReporting {
         }
     }
 
-    @Test("after an outage, a role whose processes have not written yet is not called missing", arguments: ["w1", "s1"])
+    @Test(
+        "after an outage, a role whose processes have not written yet is not called missing",
+        arguments: ["w1", "s1"]
+    )
     func notSeenYet(silent: String) async throws {
         try await ServerFixture.withTopology { servers in
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
