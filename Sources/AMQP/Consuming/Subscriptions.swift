@@ -77,6 +77,8 @@ struct Subscriptions {
     func queue(_ index: Int) -> String { entries[index].queue }
 
     /// Whether the queue is private to the connection.
+    ///
+    /// It is asked for each message, and a property of the entry would copy the entry.
     func isOwn(_ index: Int) -> Bool { entries[index].exchange != nil }
 
     /// Returns the first inactive subscription that is due.

@@ -119,11 +119,9 @@ struct Decider: Sendable {
         let mail = mailRuling(decision.email, facts)
         if case .send = mail { add(mail, to: NewDelivery.mailbox) }
         var waitsForPause = false
-        // A loop over the devices would copy each.
-        for place in decision.devices.indices {
-            let target = decision.devices[place].device.subscription
-            add(ruling(decision.devices[place].outcome, to: decision.devices[place].device, of: record.app), to: target)
-            if case .wait(let wait) = decision.devices[place].outcome, wait.reason == .paused { waitsForPause = true }
+        for device in decision.devices {
+            add(ruling(device.outcome, to: device.device, of: record.app), to: device.device.subscription)
+            if case .wait(let wait) = device.outcome, wait.reason == .paused { waitsForPause = true }
         }
         let decided = Decided(draft.recorded(deliveries), routes, unread: unread, waitsForPause: waitsForPause)
         decisions.decided.append(Entry(index: index, work: decided))
