@@ -23,8 +23,8 @@ final class DetachedWork: Sendable {
 
     /// Creates an empty set.
     ///
-    /// `limit` is in bytes. The default holds half of a usual prefetch of the largest events, which is the share that a
-    /// slow provider can hold.
+    /// `limit` is in bytes. The default holds 512 of the largest events, a quarter of a usual prefetch; a slow provider
+    /// can hold half of it.
     init(limit: Int = 128 << 20) {
         self.limit = limit
         (work, door) = AsyncStream.makeStream()

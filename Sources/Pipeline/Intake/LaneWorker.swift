@@ -33,7 +33,7 @@ package struct LaneWorker: Service {
         /// The number of unacknowledged messages that each queue may deliver.
         package var prefetch: Int
 
-        package init(batch: Int, batchesAtOnce: Int = 2, prefetch: Int = 1024) {
+        package init(batch: Int, batchesAtOnce: Int = 2, prefetch: Int = 2048) {
             self.batch = batch
             self.batchesAtOnce = batchesAtOnce
             self.prefetch = prefetch

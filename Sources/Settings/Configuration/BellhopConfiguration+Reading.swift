@@ -103,7 +103,7 @@ extension ConfigurationReader {
     }
 
     fileprivate mutating func prefetch() -> Prefetch {
-        let usual = Prefetch(usual: 1_024, urgent: 256)
+        let usual = Prefetch(usual: 2_048, urgent: 256)
         let expected = "1 to 65535, such as 1024 or 1024,urgent=256"
         return read(.prefetch, expected: expected, default: "\(usual)") { Prefetch($0) } ?? usual
     }

@@ -106,7 +106,7 @@ package struct BellhopConfiguration: Sendable {
     package let retryLimit: Int
     /// The prefetch of the lanes.
     ///
-    /// Default: 1024 per lane, 256 for the urgent one.
+    /// Default: 2048 per lane, 256 for the urgent one.
     package let prefetch: Prefetch
     /// The number of events that a worker processes together.
     ///

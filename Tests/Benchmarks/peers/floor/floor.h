@@ -1,6 +1,6 @@
 // The least that a worker for workload W1 has to do, in C: librabbitmq, libpq, nghttp2 over OpenSSL.
 //
-// It consumes events in batches of up to 256, finds their users, records them with one statement, pushes them over one
+// It consumes events in batches of up to 512, finds their users, records them with one statement, pushes them over one
 // HTTP/2 connection, settles with one statement and acknowledges. Each thread does this alone, with its own connections.
 // Every error ends the process. docs/benchmark-peers.md lists what it does not do.
 #pragma once
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { batch_size = 256, devices_per_user = 8 };
+enum { batch_size = 512, devices_per_user = 8 };
 
 // Ends the process with a message.
 _Noreturn void fail(const char *doing, const char *reason);

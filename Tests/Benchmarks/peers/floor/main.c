@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { thread_count = 3, prefetch = 512 };
+enum { thread_count = 3, prefetch = 4096 };
 
 static volatile sig_atomic_t is_stopping = 0;
 
