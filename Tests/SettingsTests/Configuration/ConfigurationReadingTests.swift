@@ -26,7 +26,7 @@ struct ConfigurationReadingTests {
         #expect("\(configuration.metricsListen)" == "127.0.0.1:9464")
         #expect(configuration.retryDelays.map(\.shortText) == ["10s", "30s", "2m", "10m", "1h"])
         #expect(configuration.retryLimit == 8)
-        #expect(configuration.prefetch == Prefetch(usual: 1_024, urgent: 256))
+        #expect(configuration.prefetch == Prefetch(usual: 2_048, urgent: 256))
         #expect(configuration.batch == 256)
         #expect(configuration.drainTimeout == .seconds(20))
         #expect(configuration.replayHorizon == .seconds(30 * 86_400))
