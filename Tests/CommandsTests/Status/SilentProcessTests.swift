@@ -82,9 +82,7 @@ struct SilentProcessTests: ProcessReporting {
         try await ServerFixture.withTopology { servers in
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let book = HeartbeatStore(pool: servers.pool)
-                let processes = [Self.report("w1", "same"), Self.report("s1", "same", role: "scheduler")]
-                for report in processes { try await book.announce(report) }
-                try await Self.silence(["w1", "s1"], servers)
+                let processes = try await Self.silencedProcesses(book, servers)
                 let none = try await Self.problems(prompt)
                 #expect(Self.count(none, containing: "it hangs") == 0, "\(none)")
                 let lasting = "no process has written a heartbeat for 4"
@@ -130,9 +128,7 @@ struct SilentProcessTests: ProcessReporting {
         try await ServerFixture.withTopology { servers in
             try await CommandFolder.withPrompt(on: servers) { prompt, _ in
                 let book = HeartbeatStore(pool: servers.pool)
-                let processes = [Self.report("w1", "same"), Self.report("s1", "same", role: "scheduler")]
-                for report in processes { try await book.announce(report) }
-                try await Self.silence(["w1", "s1"], servers)
+                let processes = try await Self.silencedProcesses(book, servers)
                 let first = try #require(processes.first { $0.identity.id != silent })
                 try await book.announce(first)
                 try await Self.resume(first.identity.id, "+ 3600", servers)
@@ -146,6 +142,17 @@ struct SilentProcessTests: ProcessReporting {
 
     private static func count(_ problems: [String], containing words: String) -> Int {
         problems.count { $0.contains(words) }
+    }
+
+    /// Announces a worker `w1` and a scheduler `s1`, and makes their heartbeats old.
+    private static func silencedProcesses(
+        _ book: HeartbeatStore,
+        _ servers: ServerFixture
+    ) async throws -> [Heartbeat] {
+        let processes = [report("w1", "same"), report("s1", "same", role: "scheduler")]
+        for report in processes { try await book.announce(report) }
+        try await silence(["w1", "s1"], servers)
+        return processes
     }
 
     /// Makes heartbeats 40 seconds old.
