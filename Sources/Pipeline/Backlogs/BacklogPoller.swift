@@ -14,11 +14,15 @@ struct BacklogPoller {
     private var nextWholeLook: ContinuousClock.Instant
     private var nextSearch: ContinuousClock.Instant
     private var nextTypeSearch: ContinuousClock.Instant
+    /// Whether the last poll has failed.
+    private var hasFailed = false
 
     /// The interval between two polls from the beginning.
     ///
     /// Only these find deliveries that were added with an old turn.
     private static let wholePeriod = Duration.seconds(10)
+    /// The longest interval between them.
+    private static let longestWholePeriod = Duration.seconds(60)
     /// The interval between two searches for backlogs that no worker serves or that only the ledger contains.
     private static let searchPeriod = Duration.seconds(60)
     /// The minimum wait in such a backlog, because other workers may have the outlet already.
@@ -52,16 +56,24 @@ struct BacklogPoller {
         if isWhole { nextWholeLook = begin + Self.wholePeriod }
         do throws(StoreError) {
             try await look(at: try await keys(isWhole: isWhole, at: begin), isWhole: isWhole)
-            // A full poll takes at most a twentieth of the time, however many dead rows are at the head of the index.
-            let took = context.time.steady() - begin
-            if isWhole { nextWholeLook = begin + max(Self.wholePeriod, took * 20) }
+            if isWhole { nextWholeLook = begin + wholeInterval(after: context.time.steady() - begin) }
+            hasFailed = false
             guard begin >= nextSearch else { return }
             nextSearch = begin + Self.searchPeriod
             try await releaseUnserved()
         } catch {
+            hasFailed = true
             context.metrics.storeFailures.increment()
             context.logger.warning("cannot read backlogs from the database", ["error": .error(error)])
         }
+    }
+
+    /// Returns the interval to the next poll from the beginning.
+    ///
+    /// Such polls take at most a twentieth of the time, because there may be many dead rows at the head of the index.
+    /// The first poll after a failure has waited for the database, which is no load.
+    private func wholeInterval(after took: Duration) -> Duration {
+        hasFailed ? Self.wholePeriod : max(Self.wholePeriod, min(took * 20, Self.longestWholePeriod))
     }
 
     private func look(at keys: [BacklogKey], isWhole: Bool) async throws(StoreError) {

@@ -56,6 +56,38 @@ struct InMemoryBacklogTests {
         #expect(fixture.provider.sent.last == "b")
     }
 
+    @Test("a poll that waited for the database does not delay the next one from the beginning")
+    func pollAfterOutage() async throws {
+        let fixture = try Self.fixture(["a"])
+        var poller = fixture.poller
+        func wholePolls(in seconds: Int64) async -> Int {
+            let before = fixture.store.state.withLock(\.wholePolls)
+            for _ in 0..<seconds {
+                fixture.time.skip(.seconds(1))
+                await poller.look(every: .seconds(1))
+            }
+            return fixture.store.state.withLock(\.wholePolls) - before
+        }
+        await poller.look(every: .seconds(1))
+        #expect(await wholePolls(in: 20) == 2)
+        /// Polls from the beginning, which takes six seconds.
+        func pollSlowly() async {
+            fixture.store.state.withLock { $0.pollTakes = .seconds(6) }
+            fixture.time.skip(.seconds(10))
+            await poller.look(every: .seconds(1))
+            fixture.store.state.withLock { $0.pollTakes = .zero }
+        }
+        fixture.time.skip(.seconds(10))
+        fixture.store.state.withLock { $0.failuresToCome = 1 }
+        await poller.look(every: .seconds(1))
+        await pollSlowly()
+        #expect(await wholePolls(in: 10) == 1)
+        // After a poll that took as long without a failure, the next one follows in a minute.
+        await pollSlowly()
+        #expect(await wholePolls(in: 40) == 0)
+        #expect(await wholePolls(in: 20) > 0)
+    }
+
     @Test("new deliveries join a backlog while one waits, unless they are more urgent than all of it")
     func fairness() async throws {
         let fixture = try Self.fixture(["old", "new", "urgent", "late"], budget: Self.budget)

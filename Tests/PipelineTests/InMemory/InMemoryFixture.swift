@@ -220,13 +220,18 @@ final class InMemoryFixture: Sendable {
 
     /// Polls the backlogs, as a worker does once per second.
     func look() async {
-        var poller = BacklogPoller(
+        var poller = poller
+        await poller.look(every: .seconds(1))
+    }
+
+    /// A poller of the worker's backlogs that has not polled yet.
+    var poller: BacklogPoller {
+        BacklogPoller(
             store: store,
             outlets: worker.outlets,
             metrics: context.metrics.backlogs,
             context: context
         )
-        await poller.look(every: .seconds(1))
     }
 
     /// The backlogs that this worker has recorded.

@@ -9,7 +9,9 @@ extension MemoryStore {
     func heads(_ looks: [BacklogPoll]) async throws(PostgresError) -> OldestEntries {
         let now = clock
         return try answering { state in
-            OldestEntries(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
+            time.skip(state.pollTakes)
+            if looks.allSatisfy({ $0.since == nil }) { state.wholePolls += 1 }
+            return OldestEntries(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
         }
     }
 

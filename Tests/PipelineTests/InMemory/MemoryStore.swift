@@ -78,6 +78,10 @@ final class MemoryStore: WorkerDatabase, OutletStore {
         var revoked: [String] = []
         /// The number of further calls that fail.
         var failuresToCome = 0
+        /// The time that a poll of the backlogs takes.
+        var pollTakes = Duration.zero
+        /// The number of polls from the beginning of all backlogs.
+        var wholePolls = 0
         /// Whether the reply to the next pull is lost after its execution.
         var losesPull = false
         /// Whether the reply to the next record is lost after its execution.
