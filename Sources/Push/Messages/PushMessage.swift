@@ -86,12 +86,12 @@ package struct PushMessage: Sendable {
     private final class Shared: Sendable {
         let content: Content
 
-        init(_ content: consuming Content) { self.content = content }
+        init(_ content: Content) { self.content = content }
     }
 
     private var shared: Shared
 
-    package init(_ content: consuming Content) { shared = Shared(content) }
+    package init(_ content: Content) { shared = Shared(content) }
 
     package init(
         app: AppID,
