@@ -145,11 +145,10 @@ extension Status {
     /// worker that was killed is among them until its heartbeat is old.
     private func whyNobodyTakes(_ waiting: String) -> String {
         let running = crews.filter { $0.role == "worker" && !$0.isDraining }
-        guard !running.isEmpty || commonSilence != nil else {
-            return "no worker runs\(waiting): \(startingWorkers)\(poolAdvice)"
-        }
         guard !running.isEmpty else {
-            return "no worker takes messages at present\(waiting), and \(notSeenYet("worker"))"
+            return commonSilence == nil
+                ? "no worker runs\(waiting): \(startingWorkers)\(poolAdvice)"
+                : "no worker takes messages at present\(waiting), and \(notSeenYet("worker"))"
         }
         let count = running.map(\.count).reduce(0, +)
         let places = running.map(\.places).joined(separator: ", ")

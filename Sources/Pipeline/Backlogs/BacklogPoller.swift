@@ -70,8 +70,8 @@ struct BacklogPoller {
 
     /// Returns the interval to the next poll from the beginning.
     ///
-    /// Such polls take at most a twentieth of the time, because there may be many dead rows at the head of the index.
-    /// The first poll after a failure has waited for the database, which is no load.
+    /// Such polls take at most a twentieth of the time, because there may be many dead rows at the head of the index,
+    /// unless one takes more than three seconds. The first poll after a failure has also waited for the database.
     private func wholeInterval(after took: Duration) -> Duration {
         hasFailed ? Self.wholePeriod : max(Self.wholePeriod, min(took * 20, Self.longestWholePeriod))
     }

@@ -67,7 +67,7 @@ extension ConsoleBrowserTests {
                 let number = try await stage.console.servers.addFanout("e1", plannedTo: "u00010")
                 try await stage.signIn(at: "#/fanouts/\(number)")
                 try await stage.until("named('Pause') !== undefined")
-                // The page is not refreshed any more.
+                // The page is no longer refreshed.
                 let silence = """
                     (window.past = window.fetch, window.fetch = (path, ...rest) =>
                         path.includes("/acts/") ? window.past(path, ...rest) : new Promise(() => {}), true)
