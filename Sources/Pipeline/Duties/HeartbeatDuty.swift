@@ -5,8 +5,8 @@ import Synchronization
 
 /// Writes the process's heartbeat every ten seconds.
 ///
-/// It writes one within a second if the process's catalogues, a rejected reload, the reason why it takes no messages or
-/// the holds that it observes have changed, and after a write that failed.
+/// It writes one within a second if the process's catalogues, a rejected reload, the reason why it takes no messages, the
+/// holds or the open breakers that it observes have changed, and after a write that failed.
 ///
 /// Operators thus see all processes of an installation, wherever they run. A process that has just become ready is not
 /// reported as unready for the rest of the interval. A process writes at most one heartbeat per second.
@@ -23,6 +23,7 @@ package final class HeartbeatDuty: FinalizingService {
     private let interval: Duration
     private let hindrance: @Sendable () -> String?
     private let holds: (@Sendable () -> [Int64])?
+    private let breakers: @Sendable () -> [BreakerKey]
     private let fill: @Sendable (inout Heartbeat) -> Void
     private let drain = Mutex(Drain())
 
@@ -35,8 +36,8 @@ package final class HeartbeatDuty: FinalizingService {
     /// Creates a heartbeat.
     ///
     /// `hindrance` returns the reason why the process takes no messages, `nil` if there is none. It is called every
-    /// second, like `holds`, which returns the holds that a worker observes. `fill` adds the fields that only this kind
-    /// of process has.
+    /// second, like `holds` and `breakers`, which return the holds and the open breakers that a worker observes. `fill`
+    /// adds the fields that only this kind of process has.
     package init(
         _ identity: Heartbeat.Identity,
         book: HeartbeatStore,
@@ -45,6 +46,7 @@ package final class HeartbeatDuty: FinalizingService {
         interval: Duration = usualInterval,
         hindrance: @escaping @Sendable () -> String? = { nil },
         holds: (@Sendable () -> [Int64])? = nil,
+        breakers: @escaping @Sendable () -> [BreakerKey] = { [] },
         fill: @escaping @Sendable (inout Heartbeat) -> Void = { _ in }
     ) {
         self.identity = identity
@@ -54,6 +56,7 @@ package final class HeartbeatDuty: FinalizingService {
         self.interval = interval
         self.hindrance = hindrance
         self.holds = holds
+        self.breakers = breakers
         self.fill = fill
     }
 
@@ -130,6 +133,8 @@ package final class HeartbeatDuty: FinalizingService {
         /// The text without its numbers, because the duration in it grows every second.
         let hindrance: String?
         let holds: [Int64]?
+        /// What a provider answers before its breaker closes is no longer its state.
+        let breakers: Set<BreakerKey>
     }
 
     private var news: HeartbeatChange {
@@ -137,7 +142,8 @@ package final class HeartbeatDuty: FinalizingService {
             catalogs: source.current.fingerprint,
             refusal: source.refusal,
             hindrance: hindrance()?.filter { !$0.isNumber },
-            holds: holds?()
+            holds: holds?(),
+            breakers: Set(breakers())
         )
     }
 

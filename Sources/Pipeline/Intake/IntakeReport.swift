@@ -151,7 +151,8 @@ extension Intake {
             logger: context.logger,
             interval: interval,
             hindrance: hindrance,
-            holds: { [holds = worker.outlets.holds] in holds.numbers }
+            holds: { [holds = worker.outlets.holds] in holds.numbers },
+            breakers: { [outlets = worker.outlets] in outlets.openBreakers }
         ) { [worker, time = context.time] report in
             report.lanes = lanes
             (report.troubles, report.takings) = worker.outlets.streaks(at: time.timestamp)

@@ -108,6 +108,9 @@ extension Outlet {
         }
     }
 
+    /// The open breakers, as this worker knows them.
+    var openBreakers: [BreakerKey] { state.withLock { Array($0.breakers.keys) } }
+
     /// The open breakers that have a row.
     var storedBreakers: [BreakerKey] {
         state.withLock { Array($0.breakers.filter(\.value.isStored).keys) }

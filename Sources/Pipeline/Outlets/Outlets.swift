@@ -201,6 +201,9 @@ package final class Outlets: Sendable {
         return (outages, successes)
     }
 
+    /// The open breakers of this worker's outlets.
+    var openBreakers: [BreakerKey] { outlets.values.flatMap(\.openBreakers) }
+
     /// Returns the latest requests to each outlet.
     func activities(at now: Timestamp) -> [OutletActivity] {
         outlets.values.map { $0.activity(at: now) }

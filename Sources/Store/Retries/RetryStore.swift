@@ -54,7 +54,9 @@ package struct RetryStore: Sendable {
         self.pool = pool
     }
 
-    /// The maximum of open deliveries that a count reads for each priority.
+    /// The maximum of deliveries that are counted for each priority.
+    ///
+    /// A count reads ten times as many open deliveries, among which others may be.
     package static let most = 10_000
 
     /// The maximum for an overview, which is read every few seconds as long as an operator has it open.
@@ -188,20 +190,23 @@ package struct RetryStore: Sendable {
     private static func counting(_ condition: String, during time: String = "due_at > now() + \(soon)") -> Statement {
         Statement(
             """
-            WITH walked AS MATERIALIZED (
+            WITH matching AS MATERIALIZED (
                 SELECT d.* FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
                 CROSS JOIN LATERAL (
-                    SELECT person, target, due_at, state, reason, row_number() OVER () AS place FROM (
-                        SELECT person, target, due_at, state, reason FROM ledger
-                        WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL AND \(time)
-                        ORDER BY due_at LIMIT $1
-                    ) AS ahead
+                    SELECT w.*, row_number() OVER () AS place FROM (
+                        SELECT ahead.*, count(*) OVER () AS read FROM (
+                            SELECT person, target, due_at, state, reason FROM ledger
+                            WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL AND \(time)
+                            ORDER BY due_at LIMIT 10 * $1
+                        ) AS ahead
+                    ) AS w
+                    WHERE \(condition) LIMIT $1
                 ) AS d
             )
-            SELECT p.app, \(provider), count(*), max(w.due_at), (SELECT max(place) >= $1 FROM walked)
-            FROM walked w
-            \(outlet(of: "", where: condition))
-              AND \(provider) IS NOT NULL
+            SELECT p.app, \(provider), count(*), max(w.due_at),
+                   (SELECT max(place) >= $1 OR max(read) >= 10 * $1 FROM matching)
+            FROM matching w
+            \(outlet(of: "", where: "\(provider) IS NOT NULL"))
             GROUP BY 1, 2 ORDER BY 1, 2
             """,
             effect: .reads

@@ -1,4 +1,5 @@
 @testable import Pipeline
+import BellhopRules
 import IntegrationSupport
 import ServiceRuntime
 import Settings
@@ -137,6 +138,27 @@ struct HeartbeatDutyTests {
         }
     }
 
+    @Test("a breaker that opens or closes is followed by a heartbeat without a wait")
+    func breakers() async throws {
+        try await ServerFixture.withSchema { servers in
+            let book = HeartbeatStore(pool: servers.pool)
+            let app = try #require(AppID(validating: "drop"))
+            let breakers = Mutex<[BreakerKey]>([])
+            let rollCall = rollCall(servers, book, every: .seconds(3600), breakers: { breakers.withLock(\.self) })
+            let drain = DrainSignal()
+            let running = Task { try await rollCall.run(until: drain) }
+            try await eventually("the first one") { try await book.all().count == 1 }
+            for open in [[BreakerKey(app: app, provider: "fcm")], []] {
+                let before = try #require(try await book.all().first?.seenAt)
+                breakers.withLock { $0 = open }
+                try await eventually("the next one") { try await book.all().first?.seenAt ?? before > before }
+            }
+            drain.fire()
+            try await running.value
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
     private func rollCall(
         _ servers: ServerFixture,
         _ book: HeartbeatStore,
@@ -144,7 +166,8 @@ struct HeartbeatDutyTests {
         every interval: Duration = .milliseconds(20),
         log: CapturedLog = CapturedLog(),
         hindrance: @escaping @Sendable () -> String? = { nil },
-        holds: (@Sendable () -> [Int64])? = nil
+        holds: (@Sendable () -> [Int64])? = nil,
+        breakers: @escaping @Sendable () -> [BreakerKey] = { [] }
     ) -> HeartbeatDuty {
         HeartbeatDuty(
             Heartbeat.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
@@ -153,7 +176,8 @@ struct HeartbeatDutyTests {
             logger: Logger(label: "test", level: .debug, sink: log),
             interval: interval,
             hindrance: hindrance,
-            holds: holds
+            holds: holds,
+            breakers: breakers
         )
     }
 }

@@ -60,6 +60,23 @@ struct GateTests {
         #expect(outlet.isClear)
     }
 
+    @Test("a report from the time of a mass failure counts no gone devices, also of answers after the breaker opened")
+    func massFailure() async throws {
+        let fixture = try InMemoryFixture()
+        let outlet = try fixture.outlet
+        let gone = Verdict.deviceGone(.unregistered, at: nil)
+        let gones = { outlet.activity(at: fixture.time.timestamp).gone }
+        outlet.count([gone, gone], took: .zero)
+        #expect(gones() == 2)
+        await outlet.open(BreakerKey(outlet.key), OpenBreaker.massDeath, isProbe: false)
+        outlet.count([gone], took: .zero)
+        #expect(gones() == 0)
+        await outlet.close(BreakerKey(outlet.key))
+        #expect(gones() == 0)
+        outlet.count([gone], took: .zero)
+        #expect(gones() == 1)
+    }
+
     @Test("an open breaker of an outlet that is not configured here appears only in the metric, until it closes")
     func elsewhere() async throws {
         let fixture = try InMemoryFixture()

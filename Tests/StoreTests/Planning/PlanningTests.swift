@@ -92,7 +92,11 @@ struct PlanningTests {
             try await OtherUsers.count(in: servers)
             try await OtherUsers.arrive(at: servers)
             _ = try await servers.owner.run(
-                "UPDATE ledger SET state = 'r', reason = 'UNAVAILABLE' WHERE due_at IS NOT NULL AND sent_at IS NULL"
+                """
+                UPDATE ledger
+                SET state = 'r', reason = CASE hashint8(person) & 1 WHEN 0 THEN 'UNAVAILABLE' ELSE 'QUOTA_EXCEEDED' END
+                WHERE due_at IS NOT NULL AND sent_at IS NULL
+                """
             )
             let admin = try ServerFixture.makePool(setUp: servers.namespace.setUp(as: .admin), size: 1)
             try await Self.closing(admin) {
