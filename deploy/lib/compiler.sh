@@ -5,7 +5,8 @@
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked)
 
 # Makes `swift` (6.0 or later) callable in this script; sets `swift_major` and `swift_minor`. If the toolchain has
-# Swift's libraries in their static form, a release build contains them.
+# Swift's libraries in their static form, a release build contains them. If it has LLVM's linker, this linker packs the
+# addresses that are corrected when the program starts.
 find_swift() {
     local version program
     if ! command -v swift >/dev/null && [[ -x /opt/swift/usr/bin/swift ]]; then
@@ -24,6 +25,9 @@ find_swift() {
     ((swift_major >= 6)) || die "this is Swift $swift_major.$swift_minor; install the Swift 6 toolchain and put it on PATH"
     program=$(readlink -f "$(command -v swift)")
     if [[ -d ${program%/bin/*}/lib/swift_static ]]; then release_flags+=(--static-swift-stdlib); fi
+    if [[ -x ${program%/*}/ld.lld ]]; then
+        release_flags+=(-Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs)
+    fi
 }
 
 # Whether apt can install a package here. If the lists are empty, it updates them from the mirror once.
