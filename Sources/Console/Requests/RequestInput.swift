@@ -45,14 +45,21 @@ struct RequestInput: Sendable {
 
     /// Reads the query of a reading.
     ///
-    /// `item` names an item, everything else is a field.
+    /// `item` names an item, everything else is a field, or a switch with the value `true`.
     init(_ operation: Operation, query: [(name: String, value: String)]) throws(ConsoleError) {
-        var operands: [String] = []
+        var (operands, switches): ([String], [String]) = ([], [])
         var values: [(name: String, value: String)] = []
         for (name, value) in query {
-            if name == "item" { operands.append(value) } else if !value.isEmpty { values.append((name, value)) }
+            if name == "item" {
+                operands.append(value)
+            } else if operation.switches.contains(name) {
+                guard value == "true" else { throw .field(name, "expected true") }
+                switches.append(name)
+            } else if !value.isEmpty {
+                values.append((name, value))
+            }
         }
-        try self.init(operation, operands, values, [])
+        try self.init(operation, operands, values, switches)
     }
 
     /// Reads the body of an act.

@@ -10,7 +10,8 @@ package struct FanoutAnswer: Sendable {
     package let obstacles: [String]?
     /// Whether deliveries of the fan-out wait behind a hold, or `nil` if this was not checked.
     package let isHeld: Bool?
-    /// Whether it has ended and pushes of it still wait for capacity or behind a hold; `nil` if this was not checked.
+    /// Whether it has ended and pushes of it still wait: behind a hold or breaker, for capacity, another attempt or their
+    /// time; `nil` if this was not checked.
     package let waits: Bool?
     /// The counted outcomes of its deliveries, or `nil` for a list entry.
     package let results: FanoutResults?

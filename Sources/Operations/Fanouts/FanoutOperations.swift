@@ -171,11 +171,12 @@ package struct FanoutOperations: Sendable {
         return held
     }
 
-    /// Returns app and event of each ended fan-out with pushes that still wait in a backlog.
+    /// Returns app and event of each ended fan-out with pushes that still wait: in a backlog, for another attempt or for
+    /// their time.
     private func waitingEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
-        let ended = Set(found.filter { $0.record.finishedAt != nil }.map(\.record.app))
-        var waiting: Set<[String]> = []
-        for app in ended.sorted().compactMap(AppID.init(validating:)) {
+        let ended = found.map(\.record).filter { $0.finishedAt != nil }
+        var waiting = try await store.dueEvents(among: ended.map(\.event))
+        for app in Set(ended.map(\.app)).sorted().compactMap(AppID.init(validating:)) {
             let events = try await HoldAdmin(pool: context.pool).events(of: HoldScope(app: app))
             waiting.formUnion(events.map { [app.text, $0.text] })
         }

@@ -120,7 +120,7 @@ extension FanoutUser {
         .members([
             ("user", .string(user)), ("notificationId", .string(notification.text)),
             ("recordedAt", .string(recordedAt.description)), ("readAt", .optional(readAt?.description)),
-            ("sent", .int(deliveries.sent)), ("waiting", .int(deliveries.waiting)),
+            ("outcome", .string(outcome)), ("sent", .int(deliveries.sent)), ("waiting", .int(deliveries.waiting)),
             ("discarded", .int(deliveries.discarded)), ("notSent", .int(deliveries.notSent)),
             ("reason", .optional(reason)), ("mayHaveArrived", .int(deliveries.mayHaveArrived)),
         ])

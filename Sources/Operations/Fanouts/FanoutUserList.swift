@@ -34,6 +34,7 @@ extension FanoutOperations {
             last = page.last
         }
         let listed = Array(found.prefix(Self.mostListed))
-        return FanoutUserList(record: record, users: listed, next: found.count > listed.count ? listed.last?.user : last)
+        let next = found.count > listed.count ? listed.last?.user : last
+        return FanoutUserList(record: record, users: listed, next: next)
     }
 }

@@ -18,6 +18,17 @@ extension Operation {
                 }
             ),
             Operation(
+                name: "fanout-users",
+                fields: ["after"],
+                switches: ["sent"],
+                items: 1...1,
+                work: .reading { fields, context in
+                    let filter = try FanoutFilter(fields, for: "list-users")
+                    let (after, onlySent) = (fields.text("after") ?? "", fields.has("sent"))
+                    return try await FanoutOperations(context).users(of: filter, after: after, onlySent: onlySent).json
+                }
+            ),
+            Operation(
                 name: "fanout-stop",
                 items: 1...1,
                 work: .act { fields, consent, context in

@@ -51,21 +51,21 @@ extension Status {
     /// Returns the effect of a hung process on its work, and the act that ends it.
     private func consequence(of silent: Heartbeat) -> String {
         let others = running(silent.identity.role)
-        let replacing =
-            "bellhop pool and up replace it; without them, end it if it still runs, and start another"
+        let ending = "bellhop pool and up replace it; without them, end it if it still runs"
         guard silent.identity.role == "worker" else {
             return others.isEmpty
-                ? "No other \(silent.identity.role) runs: due deliveries, reminders and dead letters wait; \(replacing)"
-                : "If it still runs, end it, and another \(silent.identity.role) takes its work"
+                ? "No other \(silent.identity.role) runs: due deliveries, reminders and dead letters wait; "
+                    + "\(ending), and start another"
+                : "Another \(silent.identity.role) takes its work when it has ended; \(ending)"
         }
         let taken = "Events that it took wait until it ends, and are not counted as ready"
         let alone = lanesAlone(silent, others)
-        guard !alone.isEmpty else { return "\(taken); if it still runs, end it, and other workers take its work" }
+        guard !alone.isEmpty else { return "\(taken); \(ending), and other workers take its work" }
         let lanes = alone.map(\.rawValue).joined(separator: " and ")
         let lack =
             others.isEmpty
             ? "no other worker runs" : "no other worker serves the \(lanes) lane\(alone.count > 1 ? "s" : "")"
-        return "\(taken), and \(lack); \(replacing)"
+        return "\(taken), and \(lack); \(ending), and start another"
     }
 
     /// The report of a common silence, which does not blame any process.

@@ -99,6 +99,35 @@ package struct FanoutAdmin: Sendable {
         return left
     }
 
+    /// The maximum of open deliveries that are searched for those of fan-outs, for each priority.
+    package static let mostSearched = 10_000
+
+    /// Returns app and event of those events with a delivery that waits for its time or another attempt, or that is
+    /// being sent.
+    ///
+    /// Of more than ``mostSearched`` such deliveries it reads those that are due first.
+    package func dueEvents(among events: [String]) async throws(PostgresError) -> Set<[String]> {
+        guard !events.isEmpty else { return [] }
+        let rows = try await pool.run(Self.dueEvents, [.textArray(events)])
+        return Set(
+            try rows.map { (rows, row) throws(PostgresError) in [try rows.text(row, 0), try rows.text(row, 1)] }
+        )
+    }
+
+    private static let dueEvents = Statement(
+        """
+        SELECT DISTINCT p.app, i.event_id FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+        CROSS JOIN LATERAL (
+            SELECT person, id FROM ledger WHERE urgency = u.urgency AND due_at IS NOT NULL AND sent_at IS NULL
+            ORDER BY due_at LIMIT \(mostSearched)
+        ) AS d
+        CROSS JOIN LATERAL (SELECT event_id FROM inbox WHERE person = d.person AND id = d.id OFFSET 0) AS i
+        CROSS JOIN LATERAL (SELECT app FROM people WHERE number = d.person OFFSET 0) AS p
+        WHERE i.event_id = ANY ($1::text[])
+        """,
+        effect: .reads
+    )
+
     /// Returns the planned and unfinished pages, and the latest operator actions.
     package func detail(of number: Int64) async throws(PostgresError) -> FanoutDetail {
         let pages = try await pool.run(Self.pages, [.integer(number)])

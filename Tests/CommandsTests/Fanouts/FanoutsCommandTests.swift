@@ -163,6 +163,11 @@ struct FanoutsCommandTests {
             let json = await prompt.run("fanouts", "--json").output
             #expect(json.contains(#""event":"e1""#) && json.contains(#""pushesWait":true"#), "\(json)")
             #expect(json.contains(#""pushesWait":false"#), "\(json)")
+            // A push that waits for another attempt is in no backlog.
+            try await servers.addOutcome(of: "e2", to: "u5", state: "retrying", reason: "UNAVAILABLE")
+            _ = try await servers.owner.run("UPDATE ledger SET due_at = now() + interval '5 min' WHERE state = 'r'")
+            let later = await prompt.run("fanouts").output.split(separator: "\n")
+            #expect(later.filter { $0.contains("finished, pushes wait") }.count == 2, "\(later)")
         }
     }
 

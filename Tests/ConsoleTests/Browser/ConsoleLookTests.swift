@@ -24,7 +24,8 @@ extension ConsoleBrowserTests {
 
         private static let places = [
             "status", "charts", "providers", "desk", "desk?reason=none", "letters", "letter/00-missing-audience",
-            "replays", "replays/1", "fanouts", "fanouts/1", "holds", "person", "person/drop/ada", "person/drop/nobody",
+            "replays", "replays/1", "fanouts", "fanouts/1", "fanouts/1?users=all", "holds", "person", "person/drop/ada",
+            "person/drop/nobody",
             "explain", "explain?app=drop&user=ada&event=none", "audit", "audit?by=nobody",
         ]
 

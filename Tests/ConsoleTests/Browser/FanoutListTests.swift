@@ -83,6 +83,40 @@ extension ConsoleBrowserTests {
             }
         }
 
+        @Test("the users of a fan-out are listed in parts, all of them or those to whom something was sent")
+        func users() async throws {
+            try await ConsoleStage.with { stage in
+                let servers = stage.console.servers
+                let number = try await servers.addFanout("e1", state: .finished, users: 102)
+                for user in 100..<202 {
+                    let isSent = user % 2 == 0
+                    try await servers.addOutcome(
+                        of: "e1",
+                        to: "u\(user)",
+                        state: isSent ? "delivered" : "suppressed",
+                        reason: isSent ? nil : "type-muted"
+                    )
+                }
+                try await stage.signIn(at: "#/fanouts/\(number)")
+                let cells = "[...row.cells].slice(0, 2).map((cell) => cell.innerText).join(' ')"
+                let rows = "$$('tbody tr').map((row) => \(cells))"
+                let press = { (words: String) async throws in
+                    let link = "$$('main a').find((one) => one.textContent === '\(words)')"
+                    try await stage.until("\(link) !== undefined", words)
+                    try await stage.ask("(\(link).click(), true)")
+                }
+                try await press("all")
+                try await stage.until("\(rows).length === 100 && \(rows)[1] === 'u101 not sent'")
+                try await press("Next users")
+                try await stage.until("\(rows).join() === 'u200 sent,u201 not sent'")
+                try await stage.until("!document.body.innerText.includes('Next users')")
+                try await press("Show only the sent ones")
+                try await stage.until("\(rows).length === 51 && \(rows).every((row) => /[02468] sent$/.test(row))")
+                try await stage.until("$('tbody a').getAttribute('href') === '#/person/venues/u100'")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("the pages of fan-outs and replays refresh every two seconds while one of them runs")
         func pace() async throws {
             let files = try ["replays", "fanouts"].map { name in

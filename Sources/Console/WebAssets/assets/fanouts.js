@@ -126,6 +126,7 @@ function fanoutDetail(one) {
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["Everyone", one.everyoneWords && `${capital(one.everyoneWords)}.`],
         ["New notifications", `${grouped(one.recorded)}${one.state === "finished" ? "" : ", on complete pages"}${inAppWords(one)}`],
         ["Deliveries", `${resultWords(one)}${one.finishedAt && one.openPages.length === 0 ? "" : ", pages in progress included"}`], ["Pages", one.finishedAt ? `${grouped(one.pages)} complete` : `${grouped(one.pages)} complete of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Users", [link(fanoutUsersAddress(one.fanout, { sent: true }), "those it was sent to"), ", ", link(fanoutUsersAddress(one.fanout), "all")]],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Unfinished pages", null, table(["page", "released", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
@@ -134,12 +135,42 @@ function fanoutDetail(one) {
   ];
 }
 
+/** Returns the address of the list of a fan-out's users: of those to whom a push was sent, or of all. */
+function fanoutUsersAddress(number, { sent = null, after = null } = {}) {
+  return `#/fanouts/${number}?${new URLSearchParams({ users: sent ? "sent" : "all", ...(after ? { after } : {}) })}`;
+}
+
+/** Returns the reason of an outcome; what was sent needs none. */
+function outcomeReason({ sent, waiting, mayHaveArrived, reason }) {
+  if (sent > 0) return "";
+  return [mayHaveArrived > 0 && waiting > 0 ? "still waiting" : null, reason].filter(Boolean).join(", ");
+}
+
+function fanoutUsers(found, params) {
+  const sent = params.get("users") === "sent";
+  const rows = found.users.map((one) => [link(personAddress(found.app, one.user), one.user, { "data-row": "" }),
+    [one.outcome, one.sent > 1 ? ` ${grouped(one.sent)} times` : ""], outcomeReason(one), ago(one.recordedAt), one.readAt ? ago(one.readAt) : "–"]);
+  return [
+    el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs"), " › ", link(`#/fanouts/${found.fanout}`, `${found.app} · ${found.type}`), " ", el("code", {}, found.event)),
+    el("p", { class: "lead" }, sent ? "Users to whom a push was sent, or may have been. " : "Users who have the notification in the app. ",
+      link(fanoutUsersAddress(found.fanout, { sent: !sent }), sent ? "Show all" : "Show only the sent ones")),
+    rows.length === 0 ? nothing("fanouts", found.next ? "None in this part" : "No users", found.next ? "More users of the app follow." : null)
+      : table(["user", "outcome", "reason", "in the app", "read"], rows, { label: "users" }),
+    el("div", { class: "acts" }, params.get("after") ? link(fanoutUsersAddress(found.fanout, { sent }), "First users", { class: "button" }) : null,
+      found.next ? link(fanoutUsersAddress(found.fanout, { sent, after: found.next }), "Next users", { class: "button" }) : null),
+  ];
+}
+
 const fanoutsView = {
   title: "Fan-outs",
   // One fan-out's page counts up to 100,000 users at each call, and a list reads as many deliveries if some wait.
-  pace: (found) => ((found.fanouts ?? [found]).some(({ state }) => state === "running") ? 2 : found.fanouts ? 3 : 10),
-  load: (params, number) => (number ? client.ask("fanout", {}, [number]) : client.ask("fanouts")),
-  show(found) {
+  pace: (found) => ("next" in found ? 0 : (found.fanouts ?? [found]).some(({ state }) => state === "running") ? 2 : found.fanouts ? 3 : 10),
+  load(params, number) {
+    if (number && params.get("users")) return client.ask("fanout-users", { sent: params.get("users") === "sent", after: params.get("after") }, [number]);
+    return number ? client.ask("fanout", {}, [number]) : client.ask("fanouts");
+  },
+  show(found, params) {
+    if (params.get("users")) return fanoutUsers(found, params);
     if (found.fanout) return fanoutDetail(found);
     if (found.count === 0) return [nothing("fanouts", "No fan-outs", "Events for a topic or for everyone show here while they are on their way, and after.")];
     const { entries, isSorted } = inPlace(found.fanouts, ({ fanout }) => fanout, { isNewFirst: true });

@@ -24,7 +24,7 @@ function discardHeld(hold, title, { event = "" } = {}) {
   return perform({
     act: "hold-discard", title, verb: "Discard", danger: true, reasons: REASONS.discard,
     extra: [field("Only of this event", only, event === "" ? "The events with the most deliveries are below. Without an event, all deliveries are discarded." : null), choices],
-    body: (extra) => ({ items, options: extra }), note: "Held deliveries are never sent. Notifications stay in the app. The hold remains.",
+    body: (extra) => ({ items, options: extra }), note: "The discarded deliveries are never sent, which cannot be undone. Notifications stay in the app. The hold remains.",
     says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}. If a worker was killed, those that it was sending come back, usually within ten minutes: those of a named event end as discarded, and others wait behind the hold.`,
   }).then(refreshSoon);
 }

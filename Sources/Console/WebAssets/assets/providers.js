@@ -44,7 +44,7 @@ function tryNow(one) {
 /** Returns the number behind an open breaker with the time of the next try, and the button that does not wait for it. */
 function behindBreaker(one) {
   if (!one.breaker) return null;
-  const when = Date.parse(one.nextProbeAt) > Date.now() ? `next try at ${clock(one.nextProbeAt).slice(11)}` : "next try with the next delivery";
+  const when = Date.parse(one.nextProbeAt) > Date.now() ? `next try at ${clock(one.nextProbeAt).slice(11)}` : one.behindBreaker > 0 ? "the next one is sent as a try" : "next try with the next delivery";
   return el("div", {}, `${grouped(one.behindBreaker)}${one.behindBreakerIsCapped ? " or more" : ""} behind the breaker, ${when} `,
     client.isOperator ? button("Try now", () => tryNow(one), { kind: "small", key: `probe-${one.app}-${one.provider}` }) : null);
 }
