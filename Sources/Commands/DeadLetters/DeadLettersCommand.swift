@@ -39,8 +39,8 @@ enum DeadLettersCommand: Command {
                 for: "\(verb.rawValue) of dead letters",
                 isAct: isAct,
                 whatToDo:
-                    "bring the database back; meanwhile bellhop dead-letters --from-queue list, export and replay "
-                    + "work on the broker's queue alone"
+                    "bring the database back (docs/runbooks/database.md); meanwhile bellhop dead-letters --from-queue "
+                    + "list, export and replay work on the broker's queue alone"
             ) { try await attend(to: request) }
         } catch let error as OperationError {
             throw CommandFailure(error, words)

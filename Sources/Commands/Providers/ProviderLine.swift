@@ -46,16 +46,25 @@ struct ProviderLine {
     /// The number of deliveries that wait, with the parts that it consists of; `nil` if none waits.
     private var waiting: String? {
         guard row.waiting > 0 else { return nil }
-        let parts = [
-            (row.retries.map(\.count) ?? 0, "for another attempt"),
-            (row.others.map(\.count).reduce(0, +), "for a rate limit or after another response"),
-            (row.due?.count ?? 0, "due now"), (row.blocked?.waiting ?? 0, "behind the breaker"),
-            (row.held, "behind a hold"),
-            (row.queued, "in the backlog"),
-        ].filter { $0.0 > 0 }
-        let count = row.waiting.grouped + (row.waitingIsCapped ? " or more" : "")
-        guard parts.count > 1 else { return "\(count) \(parts[0].1)" }
-        return "\(count): " + parts.map { "\($0.0.grouped) \($0.1)" }.joined(separator: ", ")
+        let retries = [
+            (row.retries.map { [$0] } ?? [], "for another attempt"),
+            (row.others, "for a rate limit or after another response"), (row.due.map { [$0] } ?? [], "due now"),
+        ].map { ($0.map(\.count).reduce(0, +), $0.contains(where: \.isCapped), $1) }
+        let parts =
+            retries + [
+                (row.blocked?.waiting ?? 0, row.blocked?.isCapped ?? false, "behind the breaker"),
+                (row.held, false, "behind a hold"), (row.queued, false, "in the backlog"),
+            ]
+        let words = parts.filter { $0.0 > 0 }.map { count, isCapped, what in
+            (Self.count(count, isCapped), what)
+        }
+        let all = Self.count(row.waiting, row.waitingIsCapped)
+        guard words.count > 1 else { return "\(all) \(words[0].1)" }
+        return "\(all): " + words.map { "\($0) \($1)" }.joined(separator: ", ")
+    }
+
+    private static func count(_ number: Int, _ isCapped: Bool) -> String {
+        number.grouped + (isCapped ? " or more" : "")
     }
 
     /// The content that the figures lack, as a sentence: `last accepted 2 min ago, last rejected none in 12 min`.

@@ -82,7 +82,7 @@ package struct ExplainOperations: Sendable {
             .unavailable,
             attempted: "reading the notification's history",
             error.text(isAct: false),
-            advice: "bring the database back; bellhop status shows its state"
+            advice: "bring the database back (docs/runbooks/database.md), and look again"
         )
     }
 }

@@ -260,9 +260,11 @@ extension ProviderBoard.Row {
             ("retriesWaiting", .int(retries?.count ?? 0)),
             ("retriesWaitingIsCapped", .bool(retries?.isCapped ?? false)),
             ("lastRetryAt", .optional(retries?.lastDue.description)),
-            ("otherRetriesWaiting", .int(others.map(\.count).reduce(0, +))), ("retriesDue", .int(due?.count ?? 0)),
-            ("behindHolds", .int(held)),
-            ("inBacklog", .int(queued)), ("waiting", .int(waiting)), ("waitingIsCapped", .bool(waitingIsCapped)),
+            ("otherRetriesWaiting", .int(others.map(\.count).reduce(0, +))),
+            ("otherRetriesWaitingIsCapped", .bool(others.contains(where: \.isCapped))),
+            ("retriesDue", .int(due?.count ?? 0)), ("retriesDueIsCapped", .bool(due?.isCapped ?? false)),
+            ("behindHolds", .int(held)), ("inBacklog", .int(queued)), ("waiting", .int(waiting)),
+            ("waitingIsCapped", .bool(waitingIsCapped)),
         ])
     }
 

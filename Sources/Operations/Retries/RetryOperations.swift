@@ -81,7 +81,7 @@ package struct RetryPreview: Sendable {
     package let waiting: WaitingRetries?
     /// The deliveries that stay, because the provider limits the rate; `nil` if there is none.
     package let limited: WaitingRetries?
-    /// The deliveries that stay, because each waits after a response that concerns it alone; `nil` if there is none.
+    /// The deliveries that stay, because they wait after another response; `nil` if there is none.
     package let others: WaitingRetries?
     /// The deliveries behind an open breaker, which the act does not affect; `nil` if none is open.
     package let blocked: BlockedDeliveries?
@@ -140,7 +140,7 @@ package struct RetryList: Sendable {
     package let waiting: [WaitingRetries]
     /// They wait as long as their provider has requested.
     package let limited: [WaitingRetries]
-    /// Each waits after a response that concerns it alone, such as one about its device.
+    /// They wait after another response, such as one about a device, or wrong credentials for a part of a batch.
     package let others: [WaitingRetries]
 
     package var isEmpty: Bool { waiting.isEmpty && limited.isEmpty && others.isEmpty }
@@ -161,12 +161,12 @@ extension WaitingRetries {
             + "\(HumanText.instant(lastDue)): not brought forward."
     }
 
-    /// The reason why deliveries that wait after a response to themselves are not brought forward, with their number.
+    /// The reason why deliveries that wait after another response are not brought forward, with their number.
     var otherWords: String {
         let many = (isCapped ? "At least " : "") + count.of("other waits", "others wait")
         return
-            "\(many) after a response to the message itself, the last until \(HumanText.instant(lastDue)): not brought "
-            + "forward."
+            "\(many) after another response, such as one to a single message, the last until "
+            + "\(HumanText.instant(lastDue)): not brought forward."
     }
 
     package var json: JSONValue {

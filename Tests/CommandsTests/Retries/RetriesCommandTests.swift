@@ -2,11 +2,13 @@ import BellhopRules
 import CommandLineSupport
 import IntegrationSupport
 import Push
+import ServiceRuntime
 import Store
 import TestSupport
 import Testing
 
 @testable import Commands
+@testable import Operations
 
 @Suite(
     "bellhop retries and bellhop providers",
@@ -148,7 +150,8 @@ struct RetriesCommandTests {
             for words in [
                 #""behindHolds":3,"inBacklog":0,"waiting":3,"waitingIsCapped":false"#,
                 #""behindHolds":0,"inBacklog":0,"waiting":2,"waitingIsCapped":false"#,
-                #""otherRetriesWaiting":1,"retriesDue":1,"behindHolds":2,"inBacklog":1,"waiting":6,"waitingIsCapped":false"#,
+                #""otherRetriesWaiting":1,"otherRetriesWaitingIsCapped":false,"retriesDue":1,"retriesDueIsCapped":false,"#
+                    + #""behindHolds":2,"inBacklog":1,"waiting":6,"waitingIsCapped":false"#,
             ] { #expect(json.contains(words), "\(words) in \(json)") }
             let text = await prompt.run("providers").output
             for words in [
@@ -161,7 +164,24 @@ struct RetriesCommandTests {
         }
     }
 
-    @Test("waits after a response to the message itself are listed apart, and stay")
+    @Test("each part of the waiting deliveries that was counted up to a limit has \"or more\"")
+    func capped() throws {
+        let now = SystemTime().timestamp
+        let waiting = { (count: Int, isCapped: Bool) in
+            WaitingRetries(app: "drop", provider: "fcm", count: count, lastDue: now, isCapped: isCapped)
+        }
+        var work = ProviderBoard.Work()
+        (work.others, work.due) = ([waiting(1_000, true), waiting(122, false)], [waiting(3, false)])
+        let row = try #require(ProviderBoard.rows([], work, at: now).first)
+        #expect(
+            ProviderLine(row, at: now).answers.last
+                == "1,125 or more: 1,122 or more for a rate limit or after another response, 3 due now"
+        )
+        let json = row.json.written
+        #expect(json.contains(#""otherRetriesWaiting":1122,"otherRetriesWaitingIsCapped":true,"#), "\(json)")
+    }
+
+    @Test("waits after another response are listed apart, and stay")
     func others() async throws {
         try await Self.with { prompt, servers in
             try await servers.addRetry("a", through: "fcm", dueIn: 610, reason: "UNAUTHORIZED")
@@ -173,7 +193,8 @@ struct RetriesCommandTests {
             #expect(json.output.hasPrefix(row), "\(json.output)")
             let none = await prompt.run(Self.forward)
             #expect(none.code == .answerIsNo)
-            #expect(none.output.contains("1 other waits after a response to the message itself"), "\(none.output)")
+            let words = "1 other waits after another response, such as one to a single message, the last until"
+            #expect(none.output.contains(words), "\(none.output)")
         }
     }
 

@@ -59,8 +59,8 @@ function waitingRetries(one) {
 /** Returns all deliveries that wait, by what they wait for; their number if that is more than one thing. */
 function waitingShown(one) {
   const parts = [
-    waitingRetries(one), one.otherRetriesWaiting > 0 ? el("div", {}, `${grouped(one.otherRetriesWaiting)} for a rate limit or after another response`) : null,
-    one.retriesDue > 0 ? el("div", {}, `${grouped(one.retriesDue)} due now`) : null, behindBreaker(one),
+    waitingRetries(one), one.otherRetriesWaiting > 0 ? el("div", {}, `${grouped(one.otherRetriesWaiting)}${one.otherRetriesWaitingIsCapped ? " or more" : ""} for a rate limit or after another response`) : null,
+    one.retriesDue > 0 ? el("div", {}, `${grouped(one.retriesDue)}${one.retriesDueIsCapped ? " or more" : ""} due now`) : null, behindBreaker(one),
     one.behindHolds > 0 ? el("div", {}, `${grouped(one.behindHolds)} behind ${one.holds.length === 1 ? `hold ${one.holds[0]}` : "holds"}`) : null,
     one.inBacklog > 0 ? el("div", {}, `${grouped(one.inBacklog)} in the backlog`) : null,
   ].filter(Boolean);

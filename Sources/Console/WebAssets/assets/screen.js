@@ -62,6 +62,9 @@ function frame() {
 /** The shortest pause as a multiple of the time that the last load took, so that no page loads all the time. */
 const LOAD_FACTOR = 4;
 
+/** The longest such pause in seconds: a slow load usually waits for a server that is away, and its return is news. */
+const LONGEST_PAUSE = 5;
+
 /** The pause of a hidden tab whose title shows a count, in seconds. */
 const HIDDEN_PAUSE = 60;
 
@@ -152,7 +155,7 @@ async function open() {
       loadedAt = Date.now();
       const mark = JSON.stringify(found);
       const pace = view.every ?? view.pace?.(found) ?? 0;
-      usual = pace > 0 ? Math.max(pace, (LOAD_FACTOR * (loadedAt - begun)) / 1_000) : 0;
+      usual = pace > 0 ? Math.max(pace, Math.min(LONGEST_PAUSE, (LOAD_FACTOR * (loadedAt - begun)) / 1_000)) : 0;
       pause = usual;
       if (before !== null && mark !== before && isOccupied(body)) {
         pause = Math.min(pause || 1, 1);
