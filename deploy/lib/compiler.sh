@@ -5,8 +5,8 @@
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked)
 
 # Makes `swift` (6.0 or later) callable in this script; sets `swift_major` and `swift_minor`. If the toolchain has
-# Swift's libraries in their static form, a release build contains them. If it has LLVM's linker, this linker packs the
-# addresses that are corrected when the program starts.
+# Swift's libraries in their static form, a release build contains them. If it has LLVM's linker, the table of the
+# addresses that the loader corrects is packed.
 find_swift() {
     local version program
     if ! command -v swift >/dev/null && [[ -x /opt/swift/usr/bin/swift ]]; then

@@ -223,9 +223,10 @@ final class Outlet: Sendable {
     /// Returns the counts of the last minute or two, and the end of a requested pause.
     func activity(at now: Timestamp) -> OutletActivity {
         var (activity, end) = state.withLock { state in
+            var activity = state.tally.activity(of: key, at: now)
             // During a mass failure no device ends.
-            if state.breakers[BreakerKey(key)]?.reason == OpenBreaker.massDeath { state.tally.forgetGone() }
-            return (state.tally.activity(of: key, at: now), state.silentUntil)
+            if state.breakers[BreakerKey(key)]?.reason == OpenBreaker.massDeath { activity.gone = 0 }
+            return (activity, state.silentUntil)
         }
         if let left = end.map({ $0 - time.steady() }), left > .zero {
             activity.pausedUntil = Timestamp(clamping: now.microseconds + left.microseconds)

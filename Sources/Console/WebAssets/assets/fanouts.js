@@ -136,7 +136,7 @@ function fanoutDetail(one) {
 }
 
 /** Returns the address of the list of a fan-out's users: of those to whom a push was sent, or of all. */
-function fanoutUsersAddress(number, { sent = null, after = null } = {}) {
+function fanoutUsersAddress(number, { sent = false, after = null } = {}) {
   return `#/fanouts/${number}?${new URLSearchParams({ users: sent ? "sent" : "all", ...(after ? { after } : {}) })}`;
 }
 
