@@ -35,7 +35,7 @@ package struct ProviderProbe: Sendable {
             .notPossible,
             attempted: "probe --app \(app) --provider \(provider)",
             "no breaker is open",
-            advice: "see bellhop providers"
+            advice: "deliveries need no try; see bellhop providers"
         )
     }
 

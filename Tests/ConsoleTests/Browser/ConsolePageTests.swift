@@ -504,6 +504,7 @@ extension ConsoleBrowserTests {
                 try await stage.until(
                     "$('[name=token]') !== null && !document.body.textContent.includes('missing-audience')"
                 )
+                try await stage.until("$('.fault').textContent.startsWith('Your session has ended')")
             }
         }
 

@@ -26,8 +26,8 @@ extension ConsoleBrowserTests {
                 "“Bring forward” of drop at fcm: wait until the page Status no longer reports it"
             ),
             (
-                "probe --app drop --provider fcm: no breaker is open; see bellhop providers",
-                "“Try now” of drop at fcm: no breaker is open; see the page Providers"
+                "probe --app drop --provider fcm: no breaker is open; deliveries need no try; see bellhop providers",
+                "“Try now” of drop at fcm: no breaker is open; deliveries need no try; see the page Providers"
             ),
             (
                 "bellhop hold discard 3 --event e1 ends them, bellhop hold release 3 sends them.",

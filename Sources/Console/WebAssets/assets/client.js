@@ -15,7 +15,7 @@ const ACT_LIMIT = 60_000;
 const client = {
   /** The session: name, role, and the proof that actions carry; null if no operator is signed in. */
   session: null,
-  /** Called if the server no longer accepts the session's cookie. */
+  /** Called at the end of the session, with the reason unless the operator signed out. */
   onSignedOut() {},
 
   get isOperator() {
@@ -47,7 +47,7 @@ const client = {
     if (answer.ok) return value;
     if (answer.status === 401 && this.session) {
       this.session = null;
-      this.onSignedOut();
+      this.onSignedOut("Your session has ended, or your token was replaced. Sign in again.");
     }
     throw new Refused(answer.status, value?.error?.code, value?.error?.message ?? `status ${answer.status}`, value?.error?.field);
   },

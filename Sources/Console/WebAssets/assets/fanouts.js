@@ -149,7 +149,7 @@ function outcomeReason({ sent, waiting, mayHaveArrived, reason }) {
 function fanoutUsers(found, params) {
   const sent = params.get("users") === "sent";
   const rows = found.users.map((one) => [link(personAddress(found.app, one.user), one.user, { "data-row": "" }),
-    [one.outcome, one.sent > 1 ? ` ${grouped(one.sent)} times` : ""], outcomeReason(one), ago(one.recordedAt), one.readAt ? ago(one.readAt) : "–"]);
+    [one.outcome, one.sent > 1 ? `, ${grouped(one.sent)} deliveries` : ""], outcomeReason(one), ago(one.recordedAt), one.readAt ? ago(one.readAt) : "–"]);
   return [
     el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs"), " › ", link(`#/fanouts/${found.fanout}`, `${found.app} · ${found.type}`), " ", el("code", {}, found.event)),
     el("p", { class: "lead" }, sent ? "Users to whom a push was sent, or may have been. " : "Users who have the notification in the app. ",

@@ -260,11 +260,11 @@ function begin() {
   watchIcon();
 }
 
-client.onSignedOut = () => {
+client.onSignedOut = (words) => {
   ticked.clear();
   Object.assign(revealed, { id: null, letter: null });
   document.querySelectorAll("dialog").forEach((box) => box.remove());
-  signInPage();
+  signInPage(words);
   showIcon(false);
 };
 addEventListener("hashchange", () => {
