@@ -135,7 +135,7 @@ extension FanoutOperations {
     func results(of record: FanoutRecord, upTo pages: Int = pagesCounted) async throws -> FanoutResults {
         var results = FanoutResults()
         results.isComplete = try await forEachPage(of: record, upTo: pages) { page in
-            for user in page { results.add(user) }
+            for user in page.users { results.add(user) }
             return true
         }
         return results
@@ -147,20 +147,23 @@ extension FanoutOperations {
         _ body: (FanoutRecord, [FanoutUser]) throws -> Bool
     ) async throws -> FanoutRecord {
         let record = try await progress(of: filter, for: "list-users").record
-        _ = try await forEachPage(of: record, upTo: .max) { try body(record, $0) }
+        _ = try await forEachPage(of: record, upTo: .max) { try body(record, $0.users) }
         return record
     }
 
-    /// Returns whether all pages were passed.
-    private func forEachPage(
+    /// Passes pages of the app's users after an id to `body`, until it returns `false`.
+    ///
+    /// - Returns: `false` if `pages` were passed and more may be left.
+    func forEachPage(
         of record: FanoutRecord,
+        after user: String = "",
         upTo pages: Int,
-        _ body: ([FanoutUser]) throws -> Bool
+        _ body: (FanoutUserPage) throws -> Bool
     ) async throws -> Bool {
-        var last = ""
+        var last = user
         for _ in 0..<pages {
             let page = try await store.users(of: record.event, in: record.app, after: last)
-            guard try body(page.users), let end = page.last else { return true }
+            guard try body(page), let end = page.last else { return true }
             last = end
         }
         return false

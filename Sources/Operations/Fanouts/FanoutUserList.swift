@@ -20,18 +20,17 @@ extension FanoutOperations {
     /// The maximum number of users in one part.
     private static let mostListed = 100
 
-    /// Returns the users after an id, at most ``mostListed``, and with `onlySent` only those who may have received a
+    /// Returns the users after an id, at most ``mostListed``; with `onlySent`, only the users who may have received a
     /// push.
     ///
     /// It looks at ``pagesCounted`` pages of the app's users; if more are left, the next part continues there.
     package func users(of filter: FanoutFilter, after user: String, onlySent: Bool) async throws -> FanoutUserList {
         let record = try await progress(of: filter, for: "list-users").record
-        var (found, last): ([FanoutUser], String?) = ([], user)
-        for _ in 0..<Self.pagesCounted {
-            guard let after = last, found.count <= Self.mostListed else { break }
-            let page = try await store.users(of: record.event, in: record.app, after: after)
+        var (found, last): ([FanoutUser], String?) = ([], nil)
+        _ = try await forEachPage(of: record, after: user, upTo: Self.pagesCounted) { page in
             found += page.users.filter { !onlySent || $0.mayHaveIt }
             last = page.last
+            return found.count <= Self.mostListed
         }
         let listed = Array(found.prefix(Self.mostListed))
         let next = found.count > listed.count ? listed.last?.user : last

@@ -133,7 +133,7 @@ package final class HeartbeatDuty: FinalizingService {
         /// The text without its numbers, because the duration in it grows every second.
         let hindrance: String?
         let holds: [Int64]?
-        /// What a provider answers before its breaker closes is no longer its state.
+        /// The answers from before a breaker closed no longer describe the provider.
         let breakers: Set<BreakerKey>
     }
 

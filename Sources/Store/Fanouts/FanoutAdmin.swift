@@ -102,7 +102,7 @@ package struct FanoutAdmin: Sendable {
     /// The maximum of open deliveries that are searched for those of fan-outs, for each priority.
     package static let mostSearched = 10_000
 
-    /// Returns app and event of those events with a delivery that waits for its time or another attempt, or that is
+    /// Returns app and event of the given events with a delivery that waits for its time or another attempt, or that is
     /// being sent.
     ///
     /// Of more than ``mostSearched`` such deliveries it reads those that are due first.
