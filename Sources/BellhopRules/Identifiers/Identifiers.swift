@@ -75,6 +75,9 @@ public struct EventID: TextIdentifier {
         guard IdentifierRules.isPlain(text, longest: 255) else { return nil }
         self.text = text
     }
+
+    /// Creates the value from a text that was validated before.
+    init(validated text: String) { self.text = text }
 }
 
 /// The kind of an event, such as `transaction_complete`: the rest of the routing key after the app.

@@ -53,7 +53,7 @@ extension Explanation {
     ///
     /// An event that is stored for later counts from its planned time.
     var delay: String? {
-        guard let notification = story.record?.notification, let sentAt = notification.content.extras.sentAt else {
+        guard let notification = story.record?.notification, let sentAt = notification.content.sentAt else {
             return nil
         }
         let from = max(sentAt, story.plan?.deliverAt ?? sentAt)

@@ -28,9 +28,9 @@ extension Explanation {
         let content = record.notification.content
         return .members([
             ("eventType", .string(content.type.text)), ("priority", .string(content.priority.rawValue)),
-            ("title", .string(content.title)), ("collapseKey", .optional(content.extras.collapseKey)),
+            ("title", .string(content.title)), ("collapseKey", .optional(content.collapseKey)),
             ("recordedAt", .instant(record.notification.createdAt)), ("readAt", .instant(record.readAt)),
-            ("expiresAt", .instant(content.extras.expiresAt)), ("supersededBy", .optional(record.successor?.id)),
+            ("expiresAt", .instant(content.expiresAt)), ("supersededBy", .optional(record.successor?.id)),
         ])
     }
 

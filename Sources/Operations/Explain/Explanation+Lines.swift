@@ -62,7 +62,7 @@ extension Explanation {
     /// expired by the end of its wait.
     private func lateness(_ line: DeliveryHistory) -> String {
         guard line.reason == Self.tooLate, let notification = story.record?.notification,
-            let expiresAt = notification.content.extras.expiresAt, expiresAt > notification.createdAt
+            let expiresAt = notification.content.expiresAt, expiresAt > notification.createdAt
         else { return Self.words(of: line.reason) }
         return "it would have been too late by the time that it had to wait for (\(Self.tooLate))"
     }

@@ -58,14 +58,14 @@ extension Explanation {
     private var recordMoments: [Moment] {
         guard let record = story.record else { return [] }
         var moments = [Moment(instant: record.notification.createdAt, words: "recorded in the app")]
-        if let sentAt = record.notification.content.extras.sentAt, story.plan?.sentAt == nil, delay != nil {
+        if let sentAt = record.notification.content.sentAt, story.plan?.sentAt == nil, delay != nil {
             moments.append(Moment(instant: sentAt, words: Self.sentWords))
         }
         if let successor = record.successor {
             moments.append(Moment(instant: successor.createdAt, words: "\(successor.id) took its place"))
         }
         if let readAt = record.readAt { moments.append(Moment(instant: readAt, words: "read in the app")) }
-        if let expiresAt = record.notification.content.extras.expiresAt, expiryMatters(expiresAt) {
+        if let expiresAt = record.notification.content.expiresAt, expiryMatters(expiresAt) {
             moments.append(Moment(instant: expiresAt, words: "expires: no longer pushed"))
         }
         return moments

@@ -85,8 +85,8 @@ package struct Explanation: Sendable {
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
         facts.follow = story.following?.facts(for: story.key.recipient, with: recipient.devices)
         if let notification = story.record?.notification {
-            facts.expiresAt = notification.content.extras.expiresAt
-            facts.isNeverMailed = notification.content.extras.isNeverMailed
+            facts.expiresAt = notification.content.expiresAt
+            facts.isNeverMailed = notification.content.isNeverMailed
             facts.history.isRead = notification.isRead
             facts.history.isSuperseded = notification.isSuperseded
             facts.history.digest = story.lines.compactMap(\.digest).min()

@@ -14,7 +14,7 @@ extension Decider {
         let hash = SHA256.digest(of: NotificationID.hashInput(app: key.app, event: words.event, user: key.user))
         guard let notification = NotificationID(digest: hash.bytes) else { return [] }
         return recipient.devices.filter { showsNumber($0, key.app, catalog) }.map { device in
-            var message = PushMessage(
+            var message = PushMessage.Content(
                 app: key.app,
                 notification: notification,
                 type: words.type,
@@ -29,7 +29,7 @@ extension Decider {
                 channel: .push,
                 target: device.subscription
             )
-            return OutgoingDelivery(index: index, key: line, event: words.event, message: message)
+            return OutgoingDelivery(index: index, key: line, event: words.event, message: PushMessage(message))
         }
     }
 

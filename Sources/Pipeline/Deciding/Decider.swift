@@ -165,9 +165,9 @@ struct Decider: Sendable {
     ) -> DecisionFacts {
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { [zones] in zones[$0] }
         facts.history.recent = recent
-        facts.expiresAt = content.extras.expiresAt
-        facts.isNeverMailed = content.extras.isNeverMailed
-        if content.extras.topic != nil { facts.follow = follow ?? .ended }
+        facts.expiresAt = content.expiresAt
+        facts.isNeverMailed = content.isNeverMailed
+        if content.topic != nil { facts.follow = follow ?? .ended }
         return facts
     }
 }

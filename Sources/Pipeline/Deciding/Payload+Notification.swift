@@ -38,26 +38,14 @@ extension PushMessage {
         to device: Device,
         unread: Int?
     ) {
-        var message = Content(
+        self.init(
             app: key.recipient.app,
             notification: key.notification,
-            type: content.type,
-            words: (title: content.title, body: content.body),
-            device: device
+            content: content,
+            type: type,
+            device: device,
+            badge: unread.flatMap { type.badgePlatforms.contains(device.platform) ? $0 : nil }
         )
-        message.data = content.data
-        message.metadata = content.extras.metadata
-        message.targetID = content.extras.targetID
-        message.link = content.link
-        message.venueID = content.venueID
-        message.imageURL = content.extras.imageURL
-        message.collapseKey = content.extras.collapseKey
-        message.priority = content.priority
-        message.expiry = content.extras.expiresAt
-        message.sentAt = content.extras.sentAt
-        message.badge = unread.flatMap { type.badgePlatforms.contains(device.platform) ? $0 : nil }
-        message.presentation = PushPresentation(type)
-        self.init(message)
     }
 }
 
@@ -77,6 +65,6 @@ extension EmailMessage {
             address: address,
             words: (language: language, title: content.title, body: content.body)
         )
-        webPath = content.link?.web
+        webPath = content.texts[.webLink]
     }
 }

@@ -93,7 +93,7 @@ struct RecentPushes: Sendable {
             let (content, catalog, type) = (words.content, words.catalog, words.type)
             guard type.burst != nil || catalog.cap != nil else { return nil }
             burst = type.burst.flatMap { policy in
-                content.extras.collapseKey.map { ($0, .seconds(policy.window.seconds)) }
+                content.collapseKey.map { ($0, .seconds(policy.window.seconds)) }
             }
             cap = type.priority == .low && !type.isGathered ? catalog.cap : nil
             if burst == nil, cap == nil { return nil }

@@ -38,7 +38,6 @@ final class OutgoingDelivery: Sendable {
     /// The position of that message in its batch.
     let index: Int
     let key: DeliveryKey
-    let event: EventID
     /// Its event's type, which may differ from the type of the push.
     ///
     /// A digest has a separate type.
@@ -58,8 +57,14 @@ final class OutgoingDelivery: Sendable {
     let priority: Priority?
     /// Its turn within its priority; `nil` for a delivery that was just recorded, whose turn the ledger determines.
     let queuedAt: Timestamp?
-    /// The content of its event; `nil` for a shipment without an event.
-    private let content: NotificationContent?
+    private let origin: Origin
+
+    /// The event of a shipment.
+    private enum Origin: Sendable {
+        case content(NotificationContent)
+        /// The event of a shipment without a row in the ledger.
+        case event(EventID)
+    }
 
     /// A delivery that is sent with another, and the position of its message in the batch.
     struct BundledDelivery: Sendable {
@@ -82,7 +87,6 @@ final class OutgoingDelivery: Sendable {
     ) {
         self.index = index
         self.key = key
-        event = content.event
         retryLimit = type.retryLimit
         self.attempts = attempts
         self.isRepeat = isRepeat
@@ -92,14 +96,13 @@ final class OutgoingDelivery: Sendable {
         self.queuedAt = queuedAt
         priority = content.priority
         companions = []
-        self.content = content
+        origin = .content(content)
     }
 
     /// Creates a shipment without a row in the ledger; its key appears only in the log.
     init(index: Int, key: DeliveryKey, event: EventID, message: PushMessage) {
         self.index = index
         self.key = key
-        self.event = event
         payload = .push(message)
         ownType = message.type
         retryLimit = nil
@@ -109,7 +112,7 @@ final class OutgoingDelivery: Sendable {
         lease = nil
         priority = nil
         queuedAt = nil
-        content = nil
+        origin = .event(event)
     }
 
     /// Creates one push for many deliveries: `newest` is sent with another text and includes the others.
@@ -118,7 +121,6 @@ final class OutgoingDelivery: Sendable {
     init(_ newest: OutgoingDelivery, with others: [OutgoingDelivery], message: PushMessage) {
         index = newest.index
         key = newest.key
-        event = newest.event
         retryLimit = newest.retryLimit
         attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
         isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
@@ -127,7 +129,7 @@ final class OutgoingDelivery: Sendable {
         lease = newest.lease
         priority = newest.priority
         queuedAt = ([newest] + others).compactMap(\.queuedAt).min()
-        content = newest.content
+        origin = newest.origin
         companions = others.map { BundledDelivery(index: $0.index, key: $0.key, type: $0.ownType) }
     }
 
@@ -142,10 +144,18 @@ final class OutgoingDelivery: Sendable {
         return indices
     }
 
+    var event: EventID {
+        switch origin {
+        case .content(let content): content.event
+        case .event(let event): event
+        }
+    }
+
+    private var content: NotificationContent? { if case .content(let content) = origin { content } else { nil } }
     /// The trace that its event's producer started.
-    var trace: TraceParent? { content?.extras.trace }
+    var trace: TraceParent? { content?.trace }
     /// Whether its event was for a topic or for everyone.
-    var isWide: Bool { content?.extras.isWide ?? false }
+    var isWide: Bool { content?.isWide ?? false }
 
     var app: AppID { key.notification.recipient.app }
     var person: UserKey { key.notification.recipient }

@@ -97,11 +97,11 @@ extension Intake {
         guard let audience = found else { return nil }
         let people = Dictionary(audience.map { ($0.key, $0.recipient) }) { first, _ in first }
         let recorded = await record(Self.records(words, for: audience, at: index), knowing: people, decider, batch)
-        let contents = Self.contents / max(1, words.content.footprint)
+        let contents = Self.contents / max(1, words.content.texts.byteCount)
         var work = await decideAnew(recorded.late, each: contents, decider, batch)
         // Users who fail individually in the database keep the page open; the other users are served now.
         work.shipments += recorded.shipments
-        work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
+        work.footprint += words.content.texts.byteCount + recorded.shipments.count * Self.shipmentBytes
         // A page names each user once. If the answer to its record was lost, its own claim has these deliveries.
         work.rest = PendingWork.Rest(
             parts: ResumeStage.parts(of: recorded.duplicates, each: contents),
@@ -182,7 +182,7 @@ extension Intake {
         let event = words.event
         return recorded.faultsByUser.map { users, cause in
             let message = entry.work.message.part(
-                event.plainForm(for: .users(users), expiresAt: words.content.extras.expiresAt),
+                event.plainForm(for: .users(users), expiresAt: words.content.expiresAt),
                 by: worker.names.events,
                 "\(words.app.text).\(event.type.text)"
             )

@@ -82,7 +82,7 @@ struct ResumeStage: Sendable {
         guard let found = await lookUp(claimed, decider, batch) else { return nil }
         let decider = decider.at(time.timestamp)
         var work = PendingWork()
-        work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.footprint }
+        work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.texts.byteCount }
         var digests = DigestBuilder()
         for claimed in claimed where found.stuck[claimed.key.notification] == nil {
             let key = claimed.key.notification
@@ -147,7 +147,7 @@ struct ResumeStage: Sendable {
         var stuck: [NotificationKey: String] = [:]
 
         func follow(of key: NotificationKey) -> StoredFollow? {
-            notifications[key]?.content.extras.topic.flatMap { follows[FollowKey(key.recipient, $0)] }
+            notifications[key]?.content.topic.flatMap { follows[FollowKey(key.recipient, $0)] }
         }
     }
 

@@ -182,7 +182,7 @@ extension ParsedBatch {
     var footprint: Int {
         messages.reduce(0) { sum, message in
             guard case .event(let rows) = message, let first = rows.first else { return sum }
-            return sum + records[first].work.words.content.footprint
+            return sum + records[first].work.words.content.texts.byteCount
         }
     }
 

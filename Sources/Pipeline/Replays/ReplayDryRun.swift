@@ -113,7 +113,7 @@ package struct ReplayDryRun: Sendable {
             }
             guard let notification = stored[key.notification] else { return ReplayPrediction(.gone) }
             let person = people[key.notification.recipient] ?? Recipient()
-            let follow = notification.content.extras.topic.flatMap { topic in
+            let follow = notification.content.topic.flatMap { topic in
                 follows[FollowKey(key.notification.recipient, topic)]?
                     .facts(for: key.notification.recipient, with: person.devices)
             }

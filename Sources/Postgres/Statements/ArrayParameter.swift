@@ -95,6 +95,12 @@ package struct ArrayParameter: Sendable {
         add(narrowed: PostgresEpoch.microseconds(since1970: instant))
     }
 
+    /// Appends the bytes of a text.
+    package mutating func append(utf8 text: UnsafeBufferPointer<UInt8>?) {
+        guard let text else { return appendNull() }
+        append(utf8: UnsafeRawBufferPointer(text))
+    }
+
     private mutating func append(utf8: UnsafeRawBufferPointer) {
         if element != .text, element != .jsonb { refuse(.mismatch) }
         if WireBuffer.holdsNul(utf8) { refuse(.holdsNul) }

@@ -20,8 +20,8 @@ package struct APNsPush: Sendable {
 
     /// Returns the push for a message; `topic` is the app's bundle id.
     package static func draft(of message: PushMessage, topic: String) -> Draft {
-        guard message.device.provider == .apns else { return .refused(.payloadError(.wrongProvider)) }
-        let token = message.device.token.text
+        guard message.provider == .apns else { return .refused(.payloadError(.wrongProvider)) }
+        let token = message.token
         guard isToken(token) else { return .refused(.deviceGone(.invalidToken, at: nil)) }
         guard message.purpose == .alert || message.badge != nil else {
             return .refused(.payloadError(.invalidRequest))
@@ -41,8 +41,8 @@ package struct APNsPush: Sendable {
 
     private static func body(of message: PushMessage) -> [UInt8]? {
         guard message.purpose == .alert else { return APNsBody(message: message, parts: .everything).badgeUpdate() }
-        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, title, body in
-            APNsBody(message: message, parts: parts).bytes(title: title, body: body)
+        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, words in
+            APNsBody(message: message, parts: parts).bytes(words)
         }
     }
 
@@ -74,23 +74,18 @@ struct APNsBody {
     let message: PushMessage
     let parts: PayloadReduction
 
-    func bytes(title: String, body: String) -> [UInt8] {
+    func bytes(_ words: PushWords) -> [UInt8] {
         let hasImage = parts != .withoutDataAndImage
         var json = JSONBytes(capacity: 1024)
         json.open("aps")
         json.open("alert")
-        json.add("title", title)
-        if !body.isEmpty { json.add("body", body) }
+        words.addTitle(to: &json)
+        if words.hasBody { words.addBody(to: &json) }
         json.close()
         APSFields(message, withImage: hasImage).write(into: &json)
         json.close()
-        let most = APNsPush.limit + title.jsonByteCount + body.jsonByteCount
-        let data = ClientData(
-            message: message,
-            form: .values,
-            imageURL: hasImage ? message.imageURL : nil
-        )
-        data.write(into: &json, withOwnData: parts == .everything, atMost: most)
+        let data = ClientData(message: message, form: .values, hasImage: hasImage)
+        data.write(into: &json, withOwnData: parts == .everything, atMost: APNsPush.limit + words.mostBytes)
         return json.finished()
     }
 

@@ -16,8 +16,8 @@ package enum ExpoMessage {
             let whole = ExpoBody(message: message, now: now, parts: .withoutDataAndImage).badgeUpdate()
             return whole.count > limit ? nil : whole
         }
-        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, title, body in
-            ExpoBody(message: message, now: now, parts: parts).bytes(title: title, body: body)
+        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, words in
+            ExpoBody(message: message, now: now, parts: parts).bytes(words)
         }
     }
 }
@@ -28,24 +28,24 @@ struct ExpoBody {
     let now: Timestamp
     let parts: PayloadReduction
 
-    func bytes(title: String, body: String) -> [UInt8] {
+    func bytes(_ words: PushWords) -> [UInt8] {
         var json = JSONBytes(capacity: 1024)
-        json.add("to", message.device.token.text)
-        json.add("title", title)
-        if !body.isEmpty { json.add("body", body) }
+        json.add("to", message.token)
+        words.addTitle(to: &json)
+        if words.hasBody { words.addBody(to: &json) }
         json.open("data")
-        let most = ExpoMessage.limit + title.jsonByteCount + body.jsonByteCount
+        let most = ExpoMessage.limit + words.mostBytes
         ExpoData(message: message).write(into: &json, withOwnData: parts == .everything, atMost: most)
         json.close()
         writeDelivery(&json, isPatient: message.isPatient)
         if let badge { json.add("badge", badge) }
-        switch message.device.platform {
+        switch message.platform {
         case .android: writeAndroid(&json)
         case .ios, .web: writeApple(&json)
         }
-        if parts != .withoutDataAndImage, let image = message.imageURL {
+        if parts != .withoutDataAndImage, message.texts.has(.imageURL) {
             json.open("richContent")
-            json.add("image", image)
+            json.add("image", .imageURL, of: message.texts)
             json.close()
         }
         return json.finished()
@@ -57,14 +57,14 @@ struct ExpoBody {
     /// of a message without texts.
     func badgeUpdate() -> [UInt8] {
         var json = JSONBytes(capacity: 256)
-        json.add("to", message.device.token.text)
+        json.add("to", message.token)
         json.open("data")
         json.add("type", message.type.text)
         json.add("notificationId", message.notification.text)
-        if let badge, message.device.platform == .android { json.add("badge", badge) }
+        if let badge, message.platform == .android { json.add("badge", badge) }
         json.close()
         writeDelivery(&json, isPatient: true)
-        if message.device.platform != .android {
+        if message.platform != .android {
             if let badge { json.add("badge", badge) }
             json.add("collapseId", message.replacementID)
         }
@@ -120,14 +120,17 @@ struct ExpoData {
         }
         guard message.wantsData else { return }
         let names = message.clientNames
-        for member in message.data.members where isFree(member, names) {
-            guard json.count <= most else { return }
-            json.add(foreign: member.key, member.value)
+        message.texts.with(.data) { data in
+            guard let data else { return }
+            for member in CanonicalMembers(of: data) where isFree(member, names) {
+                guard json.count <= most else { return }
+                json.add(member)
+            }
         }
     }
 
     /// Returns whether a member may be written: it has a value, and its name is not one of Bellhop's.
-    private func isFree(_ member: JSONObject.Member, _ names: ClientNames) -> Bool {
-        member.value != .null && !member.key.isEmpty && !message.isOwnName(member.key, names)
+    private func isFree(_ member: CanonicalMembers.Member, _ names: ClientNames) -> Bool {
+        !member.isNull && !member.key.isEmpty && !message.isOwnName(member.key, names)
     }
 }

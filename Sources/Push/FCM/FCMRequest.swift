@@ -14,8 +14,8 @@ package enum FCMRequest {
     /// platform. The time to live counts from `now`.
     package static func body(of message: PushMessage, now: Timestamp) -> [UInt8]? {
         guard message.purpose == .alert else { return FCMBadge(message: message, now: now)?.bytes() }
-        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, title, body in
-            FCMBody(message: message, now: now, parts: parts).bytes(title: title, body: body)
+        return SizeLimitedBody.bytes(of: message, limit: limit) { parts, words in
+            FCMBody(message: message, now: now, parts: parts).bytes(words)
         }
     }
 
@@ -40,24 +40,21 @@ struct FCMBody {
         presentation = message.presentation.android
     }
 
-    func bytes(title: String, body: String) -> [UInt8] {
+    func bytes(_ words: PushWords) -> [UInt8] {
         var json = JSONBytes(capacity: 1024)
         json.open("message")
-        json.add("token", message.device.token.text)
-        if !isDrawnByApp { writeNotification(&json, title, body) }
+        json.add("token", message.token)
+        if !isDrawnByApp { writeNotification(&json, words) }
         json.open("data")
-        // An escape has at most six bytes.
-        let most = FCMRequest.limit + 6 * (title.utf8.count + body.utf8.count)
-        let drawing = isDrawnByApp ? DisplayFields(title: title, body: body, message: message) : nil
-        let data = ClientData(
-            message: message,
-            form: .texts,
-            imageURL: isDrawnByApp ? imageURL : nil,
-            drawing: drawing
-        )
+        var data = ClientData(message: message, form: .texts)
+        if isDrawnByApp {
+            data.hasImage = hasImage
+            data.drawing = DisplayFields(words: words)
+        }
+        let most = FCMRequest.limit + words.mostBytes
         data.write(into: &json, withOwnData: parts == .everything, atMost: most)
         json.close()
-        switch message.device.platform {
+        switch message.platform {
         case .android: writeAndroid(&json)
         case .ios: writeApple(&json)
         case .web: writeWeb(&json)
@@ -69,18 +66,18 @@ struct FCMBody {
     /// Whether the app displays the notification.
     ///
     /// There is then no `notification`, because Android would display it in addition to the app's own.
-    private var isDrawnByApp: Bool { presentation.display == .app && message.device.platform == .android }
+    private var isDrawnByApp: Bool { presentation.display == .app && message.platform == .android }
 
-    private func writeNotification(_ json: inout JSONBytes, _ title: String, _ body: String) {
+    private func writeNotification(_ json: inout JSONBytes, _ words: PushWords) {
         json.open("notification")
-        json.add("title", title)
-        if !body.isEmpty { json.add("body", body) }
+        words.addTitle(to: &json)
+        if words.hasBody { words.addBody(to: &json) }
         // For iOS, the image is in the platform's block, because FCM does not wake the app's extension automatically.
-        if message.device.platform != .ios { json.add("image", imageURL) }
+        if hasImage, message.platform != .ios { json.add("image", .imageURL, of: message.texts) }
         json.close()
     }
 
-    private var imageURL: String? { parts == .withoutDataAndImage ? nil : message.imageURL }
+    private var hasImage: Bool { parts != .withoutDataAndImage && message.texts.has(.imageURL) }
 
     private var secondsToLive: Int? { message.secondsToLive(from: now) }
 
@@ -122,9 +119,9 @@ struct FCMBody {
             json.close()
             json.close()
         }
-        if let imageURL {
+        if hasImage {
             json.open("fcm_options")
-            json.add("image", imageURL)
+            json.add("image", .imageURL, of: message.texts)
             json.close()
         }
         json.close()
@@ -141,9 +138,9 @@ struct FCMBody {
         json.add("tag", message.replacementID)
         json.close()
         // FCM accepts no other link. A path of the web app is in the data, for the app's own service worker.
-        if let link = message.link?.web, link.hasPrefix("https://") {
+        if message.texts.with(.webLink, { $0?.starts(with: "https://".utf8) ?? false }) {
             json.open("fcm_options")
-            json.add("link", link)
+            json.add("link", .webLink, of: message.texts)
             json.close()
         }
         json.close()
@@ -192,8 +189,8 @@ struct FCMBadge {
     func bytes() -> [UInt8] {
         var json = JSONBytes(capacity: 512)
         json.open("message")
-        json.add("token", message.device.token.text)
-        if message.device.platform == .ios { writeApple(&json) } else { writeAndroid(&json) }
+        json.add("token", message.token)
+        if message.platform == .ios { writeApple(&json) } else { writeAndroid(&json) }
         json.close()
         return json.finished()
     }
@@ -228,5 +225,5 @@ struct FCMBadge {
 
 extension PushMessage {
     /// Whether FCM can transport a number to the device's platform without a visible notification.
-    var platformShowsBadges: Bool { device.platform != .web }
+    var platformShowsBadges: Bool { platform != .web }
 }

@@ -3,8 +3,9 @@ package import BellhopRules
 /// One notification for one device: all data that a provider's builder uses.
 ///
 /// It is already rendered, with texts in the user's language and complete links. Copies share one object, because a
-/// message passes through about a dozen steps and has about two dozen texts. Every change of a copy creates a new
-/// object, so code that prepares many messages uses ``Content``.
+/// message passes through about a dozen steps. Its texts are those of the notification, and builders write them from
+/// ``texts``. Every change of a copy creates a new object; messages that differ from their notification are prepared as
+/// ``Content``.
 package struct PushMessage: Sendable {
     /// The purpose of a message.
     package enum Purpose: Hashable, Sendable {
@@ -14,7 +15,7 @@ package struct PushMessage: Sendable {
         case badgeUpdate
     }
 
-    /// The content of a message, in one value.
+    /// The content of a message with its texts as strings, for messages that differ from a notification.
     package struct Content: Sendable {
         package var app: AppID
 
@@ -84,14 +85,60 @@ package struct PushMessage: Sendable {
     }
 
     private final class Shared: Sendable {
-        let content: Content
+        let app: AppID
+        let purpose: Purpose
+        let notification: NotificationID
+        let content: NotificationContent
+        let digestCount: Int?
+        let badge: Int?
+        let presentation: PushPresentation
+        let device: Device
 
-        init(_ content: Content) { self.content = content }
+        init(_ content: Content) {
+            app = content.app
+            purpose = content.purpose
+            notification = content.notification
+            self.content = NotificationContent(content)
+            digestCount = content.digestCount
+            badge = content.badge
+            presentation = content.presentation
+            device = content.device
+        }
+
+        init(
+            _ app: AppID,
+            _ id: NotificationID,
+            _ content: NotificationContent,
+            _ type: CatalogType,
+            _ device: Device,
+            badge: Int?
+        ) {
+            self.app = app
+            purpose = .alert
+            notification = id
+            self.content = content
+            digestCount = nil
+            self.badge = badge
+            presentation = PushPresentation(type)
+            self.device = device
+        }
     }
 
     private var shared: Shared
 
     package init(_ content: Content) { shared = Shared(content) }
+
+    /// Creates the push of a recorded notification.
+    package init(
+        app: AppID,
+        notification: NotificationID,
+        content: NotificationContent,
+        type: CatalogType,
+        device: Device,
+        badge: Int?
+    ) {
+        shared = Shared(app, notification, content, type, device, badge: badge)
+    }
 
     package init(
         app: AppID,
@@ -104,24 +151,75 @@ package struct PushMessage: Sendable {
     }
 }
 
+extension NotificationContent {
+    /// Creates the content of a message that was written for the push alone.
+    fileprivate convenience init(_ content: PushMessage.Content) {
+        var texts = NotificationTexts.Builder()
+        texts.set(.title, content.title)
+        texts.set(.body, content.body)
+        texts.set(content.link)
+        texts.set(.data, CanonicalObject(content.data))
+        texts.set(.targetID, content.targetID)
+        texts.set(.metadata, content.metadata)
+        texts.set(.venueID, content.venueID)
+        texts.set(.imageURL, content.imageURL)
+        texts.set(.collapseKey, content.collapseKey)
+        self.init(
+            content.type,
+            content.priority,
+            texts.finished(),
+            expiresAt: content.expiry,
+            sentAt: content.sentAt
+        )
+    }
+}
+
 extension PushMessage {
+    /// The content with its texts as strings; a change of it creates a new message.
     package var content: Content {
-        get { shared.content }
+        get {
+            let words = shared.content
+            var content = Content(
+                app: app,
+                notification: notification,
+                type: words.type,
+                words: (title: words.title, body: words.body),
+                device: device
+            )
+            content.purpose = purpose
+            content.data = words.data
+            content.metadata = CanonicalObject(words.metadata)
+            content.targetID = words.texts[.targetID]
+            content.link = words.link
+            content.venueID = words.texts[.venueID]
+            content.imageURL = words.texts[.imageURL]
+            content.collapseKey = words.collapseKey
+            content.priority = words.priority
+            content.expiry = words.expiresAt
+            content.sentAt = words.sentAt
+            content.digestCount = digestCount
+            content.badge = badge
+            content.presentation = presentation
+            return content
+        }
         set { shared = Shared(newValue) }
     }
 
+    /// The texts, for builders.
+    var texts: NotificationTexts { shared.content.texts }
+
     package var app: AppID {
-        get { shared.content.app }
+        get { shared.app }
         set { content.app = newValue }
     }
 
     package var purpose: Purpose {
-        get { shared.content.purpose }
+        get { shared.purpose }
         set { content.purpose = newValue }
     }
 
     package var notification: NotificationID {
-        get { shared.content.notification }
+        get { shared.notification }
         set { content.notification = newValue }
     }
 
@@ -146,12 +244,12 @@ extension PushMessage {
     }
 
     package var metadata: CanonicalObject {
-        get { shared.content.metadata }
+        get { CanonicalObject(shared.content.metadata) }
         set { content.metadata = newValue }
     }
 
     package var targetID: String? {
-        get { shared.content.targetID }
+        get { texts[.targetID] }
         set { content.targetID = newValue }
     }
 
@@ -161,12 +259,12 @@ extension PushMessage {
     }
 
     package var venueID: String? {
-        get { shared.content.venueID }
+        get { texts[.venueID] }
         set { content.venueID = newValue }
     }
 
     package var imageURL: String? {
-        get { shared.content.imageURL }
+        get { texts[.imageURL] }
         set { content.imageURL = newValue }
     }
 
@@ -181,7 +279,7 @@ extension PushMessage {
     }
 
     package var expiry: Timestamp? {
-        get { shared.content.expiry }
+        get { shared.content.expiresAt }
         set { content.expiry = newValue }
     }
 
@@ -191,31 +289,33 @@ extension PushMessage {
     }
 
     package var digestCount: Int? {
-        get { shared.content.digestCount }
+        get { shared.digestCount }
         set { content.digestCount = newValue }
     }
 
     package var badge: Int? {
-        get { shared.content.badge }
+        get { shared.badge }
         set { content.badge = newValue }
     }
 
     package var presentation: PushPresentation {
-        get { shared.content.presentation }
+        get { shared.presentation }
         set { content.presentation = newValue }
     }
 
     package var device: Device {
-        get { shared.content.device }
+        get { shared.device }
         set { content.device = newValue }
     }
 
+    /// The token of the device.
+    var token: String { shared.device.token.text }
     /// The provider of the device.
-    package var provider: PushProvider { shared.content.device.provider }
+    package var provider: PushProvider { shared.device.provider }
     /// The platform of the device.
-    package var platform: DevicePlatform { shared.content.device.platform }
+    package var platform: DevicePlatform { shared.device.platform }
     /// Whether the device is a reached device.
-    package var wasReached: Bool { shared.content.device.wasReached }
+    package var wasReached: Bool { shared.device.wasReached }
 
     /// The urgency on the device: the catalogue's value, or else the priority.
     package var urgency: Priority { presentation.urgency ?? priority }

@@ -12,7 +12,7 @@ struct APSFields {
     init(_ message: PushMessage, withImage: Bool) {
         presentation = message.presentation.apple
         badge = message.shownBadge
-        hasImage = withImage && message.imageURL != nil
+        hasImage = withImage && message.texts.has(.imageURL)
     }
 
     var isEmpty: Bool { badge == nil && !hasImage && presentation == ApplePresentation(sound: nil) }

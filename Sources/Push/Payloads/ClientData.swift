@@ -9,8 +9,8 @@ import BellhopRules
 struct ClientData {
     let message: PushMessage
     let form: BellhopFields.Form
-    /// The image's URL, if the data must contain it.
-    var imageURL: String?
+    /// Whether the data must contain the image's URL.
+    var hasImage = false
     /// The values that the app needs to display the notification itself.
     var drawing: DisplayFields?
 
@@ -21,58 +21,51 @@ struct ClientData {
         drawing?.write(into: &json)
         let own = BellhopFields(message: message, form: form, taken: drawing == nil ? [] : DisplayFields.names)
         own.write(into: &json, withMetadata: withOwnData)
-        json.add("imageUrl", imageURL)
+        if hasImage { json.add("imageUrl", .imageURL, of: message.texts) }
         guard withOwnData else {
             if message.hasOwnData { json.add("dataOmitted", plain: "true") }
             return
         }
         guard message.wantsData else { return }
+        message.texts.with(.data) { data in
+            if let data { write(data, into: &json, atMost: most) }
+        }
+    }
+
+    private func write(_ data: UnsafeBufferPointer<UInt8>, into json: inout JSONBytes, atMost most: Int) {
         let names = message.clientNames
-        // An event may have ten thousand members, and each of them needs a lookup.
-        let value = message.data.finder()
-        for member in message.data.members {
+        // The event's names that a renamed member could have, collected for the first of these.
+        var prefixed: Set<[UInt8]>?
+        for member in CanonicalMembers(of: data) {
             guard json.count <= most else { return }
-            add(member, names, to: &json) { value($0) == nil }
+            guard !member.isNull, !member.key.isEmpty, !isOurs(member.key, names) else { continue }
+            guard ClientNames.isReserved(member.key) else {
+                json.add(text: member)
+                continue
+            }
+            let taken = prefixed ?? Self.prefixedNames(in: data)
+            prefixed = taken
+            let renamed = Array("x_".utf8) + member.key
+            let isFree = !taken.contains(renamed) && !renamed.withUnsafeBufferPointer { isOurs($0, names) }
+            if isFree { json.add(text: member, prefix: "x_") }
         }
     }
 
-    /// Writes a member, under another name if its own is reserved and the other one is free.
-    private func add(
-        _ member: JSONObject.Member,
-        _ names: ClientNames,
-        to json: inout JSONBytes,
-        where isFree: (String) -> Bool
-    ) {
-        guard member.value != .null, !member.key.isEmpty, !isOurs(member.key, names) else { return }
-        guard ClientNames.isReserved(member.key) else {
-            return json.add(foreign: member.key, Self.text(of: member.value))
-        }
-        let renamed = "x_" + member.key
-        if isFree(renamed), !isOurs(renamed, names) { json.add(foreign: renamed, Self.text(of: member.value)) }
+    private static func prefixedNames(in data: UnsafeBufferPointer<UInt8>) -> Set<[UInt8]> {
+        Set(CanonicalMembers(of: data).lazy.map { Array($0.key) }.filter { $0.starts(with: "x_".utf8) })
     }
 
-    private func isOurs(_ key: String, _ names: ClientNames) -> Bool {
-        message.isOwnName(key, names) || (key == "imageUrl" && imageURL != nil)
-            || (drawing != nil && DisplayFields.names.contains(key))
-    }
-
-    private static func text(of value: JSONValue) -> String {
-        switch value {
-        case .null: "null"
-        case .bool(let flag): flag ? "true" : "false"
-        case .number(let number): number.text
-        case .string(let text): text
-        case .array, .object: String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self)
-        }
+    private func isOurs(_ key: UnsafeBufferPointer<UInt8>, _ names: ClientNames) -> Bool {
+        func isName(_ name: String) -> Bool { name.withBytes { $0.hasSameBytes(as: key) } }
+        return message.isOwnName(key, names) || (hasImage && message.texts.has(.imageURL) && isName("imageUrl"))
+            || (drawing != nil && DisplayFields.names.contains(where: isName))
     }
 }
 
 /// The data of a message that an Android app displays itself: the texts, and the options that Android would otherwise
 /// receive.
 struct DisplayFields {
-    let title: String
-    let body: String
-    let message: PushMessage
+    let words: PushWords
 
     /// The names that no other member may use.
     static let names = [
@@ -80,9 +73,10 @@ struct DisplayFields {
     ]
 
     func write(into json: inout JSONBytes) {
+        let message = words.message
         let presentation = message.presentation.android
-        json.add("title", title)
-        json.add("body", body)
+        words.addTitle(to: &json)
+        words.addBody(to: &json)
         json.add("tag", message.replacementID)
         json.add("channelId", presentation.channelID)
         json.add("visibility", presentation.visibility?.rawValue)

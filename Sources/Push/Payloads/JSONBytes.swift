@@ -58,16 +58,22 @@ struct JSONBytes: ~Copyable {
         bytes.append(flag ? "true" : "false" as StaticString)
     }
 
-    /// Adds an object with sorted keys and unchanged values.
-    mutating func add(_ key: StaticString, _ object: JSONObject) {
-        bytes.begin(key)
-        bytes.append(object)
+    /// Adds a text of a notification; an absent one adds nothing.
+    mutating func add(_ key: StaticString, _ field: NotificationTexts.Field, of texts: NotificationTexts) {
+        texts.with(field) { text in
+            guard let text else { return }
+            bytes.begin(key)
+            bytes.append(quoting: text)
+        }
     }
 
-    /// Adds a member with an external key and an unchanged value.
-    mutating func add(foreign key: String, _ value: JSONValue) {
-        bytes.begin(foreign: key)
-        bytes.append(value)
+    /// Adds an object of a notification, which is JSON already; an absent one adds nothing.
+    mutating func add(_ key: StaticString, json field: NotificationTexts.Field, of texts: NotificationTexts) {
+        texts.with(field) { json in
+            guard let json else { return }
+            bytes.begin(key)
+            bytes.append(json)
+        }
     }
 
     /// Adds a member with an external key.
@@ -76,18 +82,55 @@ struct JSONBytes: ~Copyable {
         bytes.append(text)
     }
 
-    /// Adds a member with an external key, whose value is the JSON of an object as a text.
-    mutating func add(foreign key: String, spelling object: CanonicalObject) {
+    mutating func add(foreign key: String, _ number: Int) {
         bytes.begin(foreign: key)
-        object.bytes.withUnsafeBufferPointer { bytes.append(quoting: $0) }
+        bytes.append(Int64(number))
     }
 
-    /// Adds a member with an external key and an object.
-    mutating func add(foreign key: String, _ object: CanonicalObject) {
+    mutating func add(foreign key: String, _ flag: Bool) {
         bytes.begin(foreign: key)
-        object.bytes.withUnsafeBufferPointer { bytes.append($0) }
+        bytes.append(flag ? "true" : "false" as StaticString)
     }
 
+    /// Adds a member with an external key and a text of a notification, also one of JSON.
+    mutating func add(foreign key: String, _ field: NotificationTexts.Field, of texts: NotificationTexts) {
+        texts.with(field) { text in
+            guard let text else { return }
+            bytes.begin(foreign: key)
+            bytes.append(quoting: text)
+        }
+    }
+
+    /// Adds a member with an external key and an object of a notification.
+    mutating func add(foreign key: String, json field: NotificationTexts.Field, of texts: NotificationTexts) {
+        texts.with(field) { json in
+            guard let json else { return }
+            bytes.begin(foreign: key)
+            bytes.append(json)
+        }
+    }
+
+    /// Adds a member of the event's data, with `prefix` before its key.
+    mutating func add(_ member: CanonicalMembers.Member, prefix: StaticString = "") {
+        begin(member, prefix)
+        bytes.append(member.value)
+    }
+
+    /// Adds a member of the event's data with its value as a text: numbers and flags as written, objects and arrays as
+    /// JSON.
+    mutating func add(text member: CanonicalMembers.Member, prefix: StaticString = "") {
+        guard member.string == nil else { return add(member, prefix: prefix) }
+        begin(member, prefix)
+        bytes.append(quoting: member.value)
+    }
+
+    private mutating func begin(_ member: CanonicalMembers.Member, _ prefix: StaticString) {
+        if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(prefix)
+        bytes.append(member.key)
+        bytes.append("\":" as StaticString)
+    }
 }
 
 extension String {

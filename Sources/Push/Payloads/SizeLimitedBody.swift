@@ -1,3 +1,5 @@
+import BellhopRules
+
 /// Fits a request's body into a provider's limit.
 ///
 /// A body that is too long is reduced in this order: the text of the body, the text of the title, all of the event's
@@ -7,21 +9,54 @@ enum SizeLimitedBody {
     /// Returns the longest body that `write` creates within `limit`; `nil` if the message does not fit even when it is
     /// reduced.
     ///
-    /// `write` lays out the whole body with the given parts, title and body text.
+    /// `write` lays out the whole body with the given parts and words.
     static func bytes(
         of message: PushMessage,
         limit: Int,
-        write: (_ parts: PayloadReduction, _ title: String, _ body: String) -> [UInt8]
+        write: (_ parts: PayloadReduction, _ words: PushWords) -> [UInt8]
     ) -> [UInt8]? {
+        var words = PushWords(message: message)
         for parts in PayloadReduction.allCases {
-            let whole = write(parts, message.title, message.body)
+            words.shortened = nil
+            let whole = write(parts, words)
             guard whole.count > limit else { return whole }
-            let room = limit - (whole.count - message.title.jsonByteCount - message.body.jsonByteCount)
-            let words = TruncatedText(title: message.title, body: message.body, room: room)
-            if let words { return write(parts, words.title, words.body) }
+            let (title, body) = (message.title, message.body)
+            let room = limit - (whole.count - title.jsonByteCount - body.jsonByteCount)
+            words.shortened = TruncatedText(title: title, body: body, room: room)
+            if words.shortened != nil { return write(parts, words) }
         }
         return nil
     }
+}
+
+/// The title and body of a push: those of the notification, or shortened ones.
+struct PushWords {
+    let message: PushMessage
+    var shortened: TruncatedText?
+
+    init(message: PushMessage) { self.message = message }
+
+    func addTitle(to json: inout JSONBytes) {
+        guard let shortened else { return json.add("title", .title, of: message.texts) }
+        json.add("title", shortened.title)
+    }
+
+    func addBody(to json: inout JSONBytes) {
+        guard let shortened else { return json.add("body", .body, of: message.texts) }
+        json.add("body", shortened.body)
+    }
+
+    var hasBody: Bool {
+        shortened.map { !$0.body.isEmpty } ?? message.texts.with(.body) { $0.map { !$0.isEmpty } ?? false }
+    }
+
+    /// The number of bytes that both can take in a body, where an escape has at most six.
+    var mostBytes: Int {
+        guard let shortened else { return 6 * (byteCount(of: .title) + byteCount(of: .body)) }
+        return 6 * (shortened.title.utf8.count + shortened.body.utf8.count)
+    }
+
+    private func byteCount(of field: NotificationTexts.Field) -> Int { message.texts.with(field) { $0?.count ?? 0 } }
 }
 
 /// The included parts of a message, in the order of the attempts.

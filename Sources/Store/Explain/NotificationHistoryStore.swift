@@ -102,7 +102,7 @@ private struct NotificationHistoryReader: Sendable {
         let devices = try connection.run(NotificationHistoryStatements.devices, parameters())
         let times = try connection.run(NotificationHistoryStatements.times, parameters())
         let kept = try event.flatMap { (event) throws(PostgresError) in try plan(of: event, connection) }
-        let topic = record.map(\.notification.content.extras.topic) ?? kept?.topic
+        let topic = record.map(\.notification.content.topic) ?? kept?.topic
         let grave = try connection.run(
             NotificationHistoryStatements.erasure,
             [.text(recipient.app.text), .bytes(userHash)]

@@ -87,6 +87,13 @@ extension InboxRecord {
     }
 }
 
+extension ArrayParameter {
+    /// Appends a text of a notification.
+    fileprivate mutating func append(_ content: NotificationContent, _ field: NotificationTexts.Field) {
+        content.texts.with(field) { append(utf8: $0) }
+    }
+}
+
 // MARK: - The columns
 
 extension InboxColumns {
@@ -109,19 +116,19 @@ extension InboxColumns {
         columns: [
             .init("urgency", .bigint) { $0.append($1.content.priority.urgency) },
             .init("content_hash", .bytea, width: 16) { $0.append($1.contentHash.half) },
-            .init("event_id", .text, width: 32) { $0.append($1.content.event.text) },
+            .init("event_id", .text, width: 32) { $0.append($1.content, .event) },
             .init("type", .text, width: 20) { $0.append($1.content.type.text) },
-            .init("title", .text, width: 32) { $0.append($1.content.title) },
-            .init("body", .text, width: 64) { $0.append($1.content.body) },
-            .init("venue_id", .text, width: 2) { $0.append($1.content.venueID) },
-            .init("link_web", .text, width: 32) { $0.append($1.content.link?.web) },
-            .init("link_mobile", .text, width: 32) { $0.append($1.content.link?.mobile) },
-            .init("link_scheme", .text, width: 32) { $0.append($1.content.link?.scheme) },
-            .init("data", .text, width: 96) { $0.append(json: $1.data) },
-            .init("target_id", .text, width: 16) { $0.append($1.content.extras.targetID) },
-            .init("metadata", .text, width: 32) { $0.append(json: $1.metadata) },
+            .init("title", .text, width: 32) { $0.append($1.content, .title) },
+            .init("body", .text, width: 64) { $0.append($1.content, .body) },
+            .init("venue_id", .text, width: 2) { $0.append($1.content, .venueID) },
+            .init("link_web", .text, width: 32) { $0.append($1.content, .webLink) },
+            .init("link_mobile", .text, width: 32) { $0.append($1.content, .mobileLink) },
+            .init("link_scheme", .text, width: 32) { $0.append($1.content, .schemeLink) },
+            .init("data", .text, width: 96) { $0.append($1.content, .data) },
+            .init("target_id", .text, width: 16) { $0.append($1.content, .targetID) },
+            .init("metadata", .text, width: 32) { $0.append($1.content, .metadata) },
             .init("extras", .text, width: 2) { $0.append(json: $1.extras) },
-            .init("collapse_key", .text, width: 2) { $0.append($1.content.extras.collapseKey) },
+            .init("collapse_key", .text, width: 2) { $0.append($1.content, .collapseKey) },
             .init("app", .text) { $0.append($1.app.text) },
             .init("said_at", .timestamptz) { $0.append(instant: $1.saidAt?.microseconds) },
         ]

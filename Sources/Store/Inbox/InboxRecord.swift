@@ -10,20 +10,12 @@ package final class NotificationText: Sendable {
     package let type: CatalogType
     package let content: NotificationContent
     let contentHash: ContentHash
-    /// JSON text.
-    let data: [UInt8]?
-    /// JSON text.
-    let metadata: [UInt8]?
     /// JSON text with the fields that only a push needs.
     let extras: [UInt8]?
-    /// The source timestamp; `nil` if absent.
-    let saidAt: Timestamp?
     /// The event from which the content was made.
     package let event: Event
     /// The route that the event named, if the catalogue has redirected it.
     package let reroutedFrom: String?
-    /// The approximate size in bytes of one record with this content, as a statement parameter.
-    package let bytes: Int
 
     /// Creates the content for users of one language.
     ///
@@ -43,14 +35,13 @@ package final class NotificationText: Sendable {
         self.event = event
         reroutedFrom = rendered.reroutedFrom
         self.contentHash = contentHash
-        data = event.data
-        let said = event.content.metadata
-        metadata = said.isEmpty ? nil : said.bytes
-        extras = content.extras.json
-        saidAt = event.sentAt
-        let texts = content.title.utf8.count + content.body.utf8.count + (content.link?.byteCount ?? 0)
-        bytes = [data, metadata, extras].reduce(texts) { $0 + ($1?.count ?? 0) }
+        extras = NotificationExtras(of: content).json
     }
+
+    /// The source timestamp; `nil` if absent.
+    var saidAt: Timestamp? { content.sentAt }
+    /// The approximate size in bytes of one record with this content, as a statement parameter.
+    package var bytes: Int { content.texts.byteCount + (extras?.count ?? 0) }
 }
 
 extension NotificationText {
@@ -62,7 +53,7 @@ extension NotificationText {
             rendered: rendered,
             type: type,
             in: catalog,
-            expiresAt: content.extras.expiresAt
+            expiresAt: content.expiresAt
         )
     }
 }
@@ -93,7 +84,7 @@ package final class InboxRecord: Sendable {
         self.position = position
         key = NotificationKey(
             recipient: UserKey(app: words.app, user: user),
-            notification: NotificationID(app: words.app, event: words.content.event, user: user)
+            notification: NotificationID(app: words.app, eventOf: words.content, user: user)
         )
     }
 
@@ -121,8 +112,4 @@ package final class InboxRecord: Sendable {
     package var app: AppID { words.app }
     package var user: UserID { key.recipient.user }
     package var id: NotificationID { key.notification }
-}
-
-extension DeepLink {
-    fileprivate var byteCount: Int { web.utf8.count + mobile.utf8.count + (scheme?.utf8.count ?? 0) }
 }

@@ -47,24 +47,47 @@ package struct IdentityHash: Sendable, Hashable {
 extension SHA256 {
     /// Returns the digest of texts with a NUL between them, which no text contains.
     static func digest(joining first: String, _ second: String, _ third: String, _ fourth: String? = nil) -> Digest {
-        let texts = first.utf8.count + second.utf8.count + third.utf8.count + (fourth?.utf8.count ?? 0)
-        return withUnsafeTemporaryAllocation(byteCount: texts + 3, alignment: 1) { memory in
-            var end = 0
-            func append(_ text: String) {
-                if end > 0 {
-                    memory[end] = 0
-                    end += 1
-                }
-                text.withBytes { bytes in
-                    UnsafeMutableRawBufferPointer(rebasing: memory[end...]).copyBytes(from: bytes)
-                    end += bytes.count
-                }
-            }
-            append(first)
-            append(second)
-            append(third)
-            if let fourth { append(fourth) }
-            return digest(of: UnsafeRawBufferPointer(rebasing: memory[..<end]))
+        let room = second.utf8.count + third.utf8.count + 1 + (fourth.map { $0.utf8.count + 1 } ?? 0)
+        return digest(of: first, room: room) { joined in
+            joined.append(second)
+            joined.append(third)
+            if let fourth { joined.append(fourth) }
         }
+    }
+
+    /// Returns the digest of three texts, of which one is not a string.
+    static func digest(joining first: String, _ second: UnsafeBufferPointer<UInt8>, _ third: String) -> Digest {
+        digest(of: first, room: second.count + third.utf8.count + 1) { joined in
+            joined.append(second)
+            joined.append(third)
+        }
+    }
+
+    /// Returns the digest of a text and of those that `body` appends, which take up to `room` bytes.
+    @inline(__always)
+    private static func digest(of first: String, room: Int, _ body: (inout JoinedTexts) -> Void) -> Digest {
+        withUnsafeTemporaryAllocation(byteCount: first.utf8.count + 1 + room, alignment: 1) { memory in
+            var joined = JoinedTexts(memory: memory)
+            joined.append(first)
+            body(&joined)
+            return digest(of: UnsafeRawBufferPointer(rebasing: memory[..<joined.end]))
+        }
+    }
+}
+
+/// Texts in one piece of memory, with a NUL between them.
+private struct JoinedTexts {
+    let memory: UnsafeMutableRawBufferPointer
+    private(set) var end = 0
+
+    mutating func append(_ text: String) { text.withBytes { append($0) } }
+
+    mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+        if end > 0 {
+            memory[end] = 0
+            end += 1
+        }
+        UnsafeMutableRawBufferPointer(rebasing: memory[end...]).copyBytes(from: text)
+        end += text.count
     }
 }

@@ -29,6 +29,14 @@ extension NotificationID {
         self.init(bits: SHA256.digest(joining: app.text, event.text, user.text).leadingBits)
     }
 
+    /// Computes the id from app and user, and the event of a notification's content.
+    init(app: AppID, eventOf content: NotificationContent, user: UserID) {
+        let digest = content.texts.with(.event) { event in
+            SHA256.digest(joining: app.text, event ?? UnsafeBufferPointer(start: nil, count: 0), user.text)
+        }
+        self.init(bits: digest.leadingBits)
+    }
+
     /// The id as stored in the tables: the same eight bytes.
     package var number: Int64 { Int64(bitPattern: bits) }
 

@@ -56,7 +56,8 @@ package struct InboxItem: Sendable {
         data = try rows.canonicalObject(row, 15) ?? .empty
         targetID = try rows.optionalText(row, 16)
         metadata = try rows.canonicalObject(row, 17) ?? .empty
-        (imageURL, expiresAt) = try NotificationExtras.shown(rows, row, 18)
+        let extras = try NotificationExtras(rows, row, 18)
+        (imageURL, expiresAt) = (extras.imageURL, extras.expiresAt)
     }
 }
 

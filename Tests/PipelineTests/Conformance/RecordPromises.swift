@@ -127,7 +127,7 @@ struct RecordPromises {
             #expect(Array(stored.keys) == records.map(\.key))
             let one = try #require(stored.values.first)
             #expect(one.content.event.text == "e1" && one.content.type.text == "system" && one.content.title == "Hei")
-            #expect(one.content.data == ["order": 7] && one.content.extras.collapseKey == "order-7")
+            #expect(one.content.data == ["order": 7] && one.content.collapseKey == "order-7")
             #expect(!one.isRead && !one.isSuperseded)
         }
     }

@@ -148,11 +148,11 @@ extension MemoryStore.State {
 
     /// Whether a later notification of the user has the same collapse key.
     fileprivate func isSuperseded(_ key: NotificationKey) -> Bool {
-        guard let collapseKey = records[key]?.words.content.extras.collapseKey, let own = recordedAt[key] else {
+        guard let collapseKey = records[key]?.words.content.collapseKey, let own = recordedAt[key] else {
             return false
         }
         return records.contains { other, record in
-            guard other.recipient == key.recipient, record.words.content.extras.collapseKey == collapseKey,
+            guard other.recipient == key.recipient, record.words.content.collapseKey == collapseKey,
                 let time = recordedAt[other]
             else { return false }
             return (time, other.notification.number) > (own, key.notification.number)
@@ -167,7 +167,7 @@ extension MemoryStore.State {
     ) -> Timestamp? {
         let groups = Dictionary(grouping: lines, by: \.key.notification)
         return groups.compactMap { key, lines -> Timestamp? in
-            guard records[key]?.words.content.extras.collapseKey == burst.key, let created = recordedAt[key],
+            guard records[key]?.words.content.collapseKey == burst.key, let created = recordedAt[key],
                 created > now - burst.window - burst.window, lines.contains(where: { !$0.value.isOverdue(now) })
             else { return nil }
             let ends = lines.filter(\.value.isBurst).compactMap(\.value.until)

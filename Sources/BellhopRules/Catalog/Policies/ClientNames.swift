@@ -52,22 +52,32 @@ public struct ClientNames: Hashable, Sendable {
     }
 
     /// Returns the field that is written under a name; `nil` if there is none.
-    public func field(named name: String) -> ClientField? {
-        guard let chosen else { return Self.usualNames.first { $0.name.hasSameBytes(as: name) }?.field }
-        return chosen.first { $0.value == name }?.key
+    package func field(named name: UnsafeBufferPointer<UInt8>) -> ClientField? {
+        guard let chosen else { return Self.usualField(named: name) }
+        return chosen.first { $0.value.withBytes { $0.hasSameBytes(as: name) } }?.key
     }
 
-    /// The list is created once, because every member of every push is looked up in it.
-    private static let usualNames = ClientField.allCases.map { (name: $0.rawValue, field: $0) }
+    private static func usualField(named name: UnsafeBufferPointer<UInt8>) -> ClientField? {
+        guard name.count < 64, usualLengths & 1 << name.count != 0 else { return nil }
+        return ClientField.allCases.first { $0.rawValue.withBytes { $0.hasSameBytes(as: name) } }
+    }
+
+    /// A bit for each length of a usual name, because every member of every push is compared with the names.
+    private static let usualLengths = ClientField.allCases.reduce(UInt64(0)) { $0 | 1 << $1.rawValue.utf8.count }
 
     /// Returns whether FCM or APNs reserve a name, so that an app cannot receive a field under it.
-    public static func isReserved(_ name: String) -> Bool {
-        switch name.utf8.first {
-        case UInt8(ascii: "a"): name == "aps"
-        case UInt8(ascii: "c"): name == "collapse_key"
-        case UInt8(ascii: "f"): name == "from" || name == "fcm_options"
-        case UInt8(ascii: "g"): name.utf8.starts(with: "gcm".utf8) || name.utf8.starts(with: "google".utf8)
-        case UInt8(ascii: "m"): name == "message_type"
+    public static func isReserved(_ name: String) -> Bool { name.withBytes(isReserved) }
+
+    package static func isReserved(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        func isName(_ word: StaticString) -> Bool {
+            name.hasSameBytes(as: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        }
+        return switch name.first {
+        case UInt8(ascii: "a"): isName("aps")
+        case UInt8(ascii: "c"): isName("collapse_key")
+        case UInt8(ascii: "f"): isName("from") || isName("fcm_options")
+        case UInt8(ascii: "g"): name.starts(with: "gcm".utf8) || name.starts(with: "google".utf8)
+        case UInt8(ascii: "m"): isName("message_type")
         default: false
         }
     }
