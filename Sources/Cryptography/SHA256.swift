@@ -115,9 +115,12 @@ extension Digest: CustomStringConvertible {
 
 /// The first 16 bytes of a digest, in two words for the same reason.
 package struct HalfDigest: Hashable, Sendable {
-    private let words: SIMD2<UInt64>
+    /// The bytes as they are in memory.
+    package let words: SIMD2<UInt64>
 
     fileprivate init(_ first: UInt64, _ second: UInt64) { words = SIMD2(first.bigEndian, second.bigEndian) }
+
+    package init(words: SIMD2<UInt64>) { self.words = words }
 
     /// Takes the first 16 bytes of `bytes`; missing bytes count as zero.
     package init(stored bytes: [UInt8]) {

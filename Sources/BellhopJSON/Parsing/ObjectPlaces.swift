@@ -64,7 +64,8 @@ package struct ObjectPlaces {
         }
     }
 
-    private func write(_ range: Range<Int>, into json: inout JSONBuffer) {
+    /// Writes the canonical text of an inner object.
+    package func write(_ range: Range<Int>, into json: inout JSONBuffer) {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: range.count) { places in
             // The members are sorted by insertion, because there are few and many are already in order.
             for (count, place) in range.enumerated() {
@@ -94,7 +95,7 @@ package struct ObjectPlaces {
 
 extension ObjectPlaces.Value {
     /// The value; an object, which is not on the inner level, is empty.
-    fileprivate var json: JSONValue {
+    package var json: JSONValue {
         switch self {
         case .text(let text): .string(text.string)
         case .number(let number): .number(JSONNumber(checked: number.string))

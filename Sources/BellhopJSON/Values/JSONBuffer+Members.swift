@@ -6,6 +6,7 @@ extension JSONBuffer {
     /// Begins a member, whose value follows.
     ///
     /// Only an object that was just opened ends with an opening brace, because a text ends with its quote.
+    @inlinable
     package mutating func begin(_ name: StaticString) {
         if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
         append(UInt8(ascii: "\""))
@@ -15,6 +16,7 @@ extension JSONBuffer {
     }
 
     /// Begins a member with any name.
+    @inlinable
     package mutating func begin(foreign name: String) {
         if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
         append(name)

@@ -38,10 +38,11 @@ public enum JSONWriter {
 /// It copies without the checks that an array makes before each append.
 ///
 /// The output is the canonical form that ``JSONWriter`` describes.
+@usableFromInline
 package struct JSONBuffer: ~Copyable {
-    private var base: UnsafeMutablePointer<UInt8>
-    package private(set) var count = 0
-    private var capacity: Int
+    @usableFromInline var base: UnsafeMutablePointer<UInt8>
+    @usableFromInline package internal(set) var count = 0
+    @usableFromInline var capacity: Int
     /// Whether the memory was allocated by the buffer.
     private var isAllocated: Bool
 
@@ -52,6 +53,7 @@ package struct JSONBuffer: ~Copyable {
     }
 
     /// Creates a buffer that begins in `memory` and allocates only if the text is longer.
+    @usableFromInline
     package init(in memory: UnsafeMutableBufferPointer<UInt8>) {
         base = memory.baseAddress ?? .allocate(capacity: 1)
         capacity = memory.count
@@ -73,13 +75,15 @@ package struct JSONBuffer: ~Copyable {
     package var array: [UInt8] { Array(UnsafeBufferPointer(start: base, count: count)) }
 
     /// Runs `body` on the written bytes; the pointer is valid only during the call.
+    @inlinable
     package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         body(UnsafeBufferPointer(start: base, count: count))
     }
 
     /// The last written byte; `nil` if the buffer is empty.
-    package var last: UInt8? { count == 0 ? nil : base[count - 1] }
+    @inlinable package var last: UInt8? { count == 0 ? nil : base[count - 1] }
 
+    @inlinable
     @inline(__always)
     package mutating func append(_ byte: UInt8) {
         reserve(1)
@@ -87,19 +91,22 @@ package struct JSONBuffer: ~Copyable {
         count += 1
     }
 
+    @inlinable
     @inline(__always)
     package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         if let start = bytes.baseAddress { append(start, bytes.count) }
     }
 
+    @inlinable
     @inline(__always)
-    private mutating func append(_ start: UnsafePointer<UInt8>, _ length: Int) {
+    mutating func append(_ start: UnsafePointer<UInt8>, _ length: Int) {
         reserve(length)
         (base + count).update(from: start, count: length)
         count += length
     }
 
     /// Appends constant text without escaping.
+    @inlinable
     package mutating func append(_ text: StaticString) {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -110,6 +117,7 @@ package struct JSONBuffer: ~Copyable {
     }
 
     /// Appends a quoted string of UTF-8 bytes.
+    @usableFromInline
     package mutating func append(quoting bytes: UnsafeBufferPointer<UInt8>) {
         append(UInt8(ascii: "\""))
         var rest = bytes
@@ -125,6 +133,7 @@ package struct JSONBuffer: ~Copyable {
     }
 
     /// Appends a quoted string.
+    @inlinable
     package mutating func append(_ text: String) { text.withBytes { append(quoting: $0) } }
 
     private mutating func escape(_ byte: UInt8) {
@@ -147,11 +156,13 @@ package struct JSONBuffer: ~Copyable {
         digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 
+    @inlinable
     @inline(__always)
-    private mutating func reserve(_ more: Int) { if count + more > capacity { grow(by: more) } }
+    mutating func reserve(_ more: Int) { if count + more > capacity { grow(by: more) } }
 
     @inline(never)
-    private mutating func grow(by more: Int) {
+    @usableFromInline
+    mutating func grow(by more: Int) {
         capacity = max(capacity * 2, count + more)
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
         larger.update(from: base, count: count)

@@ -83,7 +83,7 @@ extension Catalog {
     private static func words(
         of content: EventContent,
         _ words: LanguageSet.Text?,
-        _ renderer: inout TemplateRenderer
+        _ renderer: inout TemplateRenderer<TemplateValues>
     ) throws(FieldFault) -> (title: String, body: String)? {
         let title = content.title ?? words.map { renderer.text(of: $0.title) }
         guard let title else { return nil }
@@ -97,7 +97,7 @@ extension Catalog {
         return (plainTitle, plainBody)
     }
 
-    private func link(_ position: Int, _ renderer: inout TemplateRenderer) -> DeepLink? {
+    private func link(_ position: Int, _ renderer: inout TemplateRenderer<TemplateValues>) -> DeepLink? {
         types[position].link.flatMap { renderer.link(of: $0) } ?? link.flatMap { renderer.link(of: $0) }
     }
 

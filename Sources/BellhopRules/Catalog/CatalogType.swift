@@ -145,6 +145,9 @@ public final class CatalogType: Sendable {
     /// The event's own value takes precedence. Otherwise, the lifetime starts at the event's delivery time, at its
     /// sending time or at its arrival, whichever of these is known first in this order.
     public func expiry(of event: Event, arrival: Timestamp) -> Timestamp? {
-        event.expiresAt ?? lifetime?.end(from: event.deliverAt ?? event.sentAt ?? arrival)
+        event.expiresAt ?? expiry(from: event.deliverAt ?? event.sentAt ?? arrival)
     }
+
+    /// Returns the instant until which an event of this time is pushed, unless it names another; `nil` for no limit.
+    func expiry(from time: Timestamp) -> Timestamp? { lifetime?.end(from: time) }
 }

@@ -3,52 +3,106 @@
 /// The form is an object of texts with one user in `to`, and with texts, numbers and flags in `data` and `metadata`.
 /// Everything else is declined: other members and audiences, CloudEvents, headers, contradictions, and every fault.
 /// ``SubmissionParser`` then reads the message from a tree and finds the fault, if there is one. Both give the same event
-/// for the same message.
-struct PlainEventReader {
+/// for the same message, and the same notification.
+package struct PlainEventReader {
     private let catalogs: CatalogSet
 
-    init(_ catalogs: CatalogSet) { self.catalogs = catalogs }
+    package init(_ catalogs: CatalogSet) { self.catalogs = catalogs }
 
     /// Returns the event in the envelope; `nil` if it is declined.
     func event(in envelope: InboundEnvelope) -> Event? {
-        guard envelope.headers.isEmpty, envelope.publishedBytes == nil, envelope.body.count <= envelope.limit,
-            case .plain? = try? ContentForm(envelope.contentType)
-        else { return nil }
-        return envelope.body.withUnsafeBufferPointer { body in
-            ObjectPlaces.with(body) { places in PlainEvent(places).flatMap { event($0, envelope) } }
+        read(envelope) { plain, catalog, type in
+            guard let id = EventID(validating: plain.id.string), let user = UserID(validating: plain.user.string),
+                let content = EventContent(plain), let times = PlainTimes(plain, envelope)
+            else { return nil }
+            return Event(
+                (catalog.app, type.type, id),
+                to: user,
+                content,
+                data: plain.data.isEmpty ? nil : plain.places.canonical(plain.data).bytes,
+                sentAt: times.sentAt,
+                expiresAt: times.expiresAt
+            )
         }
     }
 
-    private func event(_ plain: PlainEvent, _ envelope: InboundEnvelope) -> Event? {
-        guard let catalog = catalogs.catalog(named: plain.app), let type = catalog.type(named: plain.eventType),
-            envelope.names(nothingBut: catalog.app, type), !isForeign(catalog.app, type),
-            let id = EventID(validating: plain.id.string), let user = UserID(validating: plain.user.string),
-            let content = EventContent(plain)
+    /// Returns the notification of the event in the envelope, with its texts in the app's own language; `nil` if it is
+    /// declined.
+    ///
+    /// `arrival` is the time of an event without a timestamp, and `hash` returns the hash of the event's content.
+    package func notification(
+        in envelope: InboundEnvelope,
+        at arrival: Timestamp,
+        hash: (UnsafeBufferPointer<UInt8>) -> PlainNotification.Hash
+    ) -> PlainNotification? {
+        read(envelope) { plain, catalog, type in
+            guard IdentifierRules.isPlain(plain.id, longest: EventID.longest),
+                let user = UserID(validating: plain.user.string), plain.hasValidContent,
+                let times = PlainTimes(plain, envelope), let texts = plain.texts(by: type, in: catalog)
+            else { return nil }
+            return PlainNotification(
+                catalog: catalog,
+                type: type,
+                user: user,
+                content: NotificationContent(
+                    type.type,
+                    type.priority,
+                    texts,
+                    expiresAt: times.expiresAt ?? type.expiry(from: times.sentAt ?? arrival),
+                    sentAt: times.sentAt
+                ),
+                contentHash: plain.contentHash(type.type, texts, expiresAt: times.expiresAt, hash),
+                origin: PlainOrigin(
+                    user: user,
+                    hasTitle: plain.title != nil,
+                    hasBody: plain.body != nil,
+                    hasExpiry: times.expiresAt != nil
+                )
+            )
+        }
+    }
+
+    private func read<Result>(
+        _ envelope: InboundEnvelope,
+        _ body: (PlainEvent, Catalog, CatalogType) -> Result?
+    ) -> Result? {
+        guard envelope.headers.isEmpty, envelope.publishedBytes == nil, envelope.body.count <= envelope.limit,
+            case .plain? = try? ContentForm(envelope.contentType)
         else { return nil }
-        var times: (sentAt: Timestamp?, expiresAt: Timestamp?)
-        if let text = plain.sentAtIso {
-            guard let time = Timestamp(validating: text.string) else { return nil }
-            times.sentAt = time
-        } else {
-            times.sentAt = envelope.timestamp.flatMap(Timestamp.init(seconds:))
+        return envelope.body.withUnsafeBufferPointer { text in
+            ObjectPlaces.with(text) { places in
+                guard let plain = PlainEvent(places), let catalog = catalogs.catalog(named: plain.app),
+                    let type = catalog.type(named: plain.eventType),
+                    envelope.names(nothingBut: catalog.app, type.type), !isForeign(catalog.app, type.type)
+                else { return nil }
+                return body(plain, catalog, type)
+            }
         }
-        if let text = plain.expiresAt {
-            guard let time = Timestamp(validating: text.string) else { return nil }
-            times.expiresAt = time
-        }
-        return Event(
-            (catalog.app, type, id),
-            to: user,
-            content,
-            data: plain.data.isEmpty ? nil : plain.places.canonical(plain.data).bytes,
-            sentAt: times.sentAt,
-            expiresAt: times.expiresAt
-        )
     }
 
     /// Whether a mapping converts messages of this name, so that it is another application's message.
     private func isForeign(_ app: AppID, _ type: EventType) -> Bool {
         catalogs.hasMappings && catalogs.mapping(app.text, type.text) != nil
+    }
+}
+
+/// The times of an event.
+private struct PlainTimes {
+    var sentAt: Timestamp?
+    var expiresAt: Timestamp?
+
+    /// Reads the times; `nil` if one is invalid.
+    init?(_ plain: PlainEvent, _ envelope: InboundEnvelope) {
+        if let text = plain.sentAtIso {
+            guard let time = Timestamp(reading: text) else { return nil }
+            sentAt = time
+        } else {
+            sentAt = envelope.timestamp.flatMap(Timestamp.init(seconds:))
+        }
+        if let text = plain.expiresAt {
+            guard let time = Timestamp(reading: text) else { return nil }
+            expiresAt = time
+        }
     }
 }
 
@@ -133,18 +187,31 @@ extension PlainEvent.Text {
     /// Whether the text has at most this number of bytes, and therefore of characters, and at least one.
     fileprivate func isShort(_ longest: Int) -> Bool { (1...longest).contains(count) }
 
-    /// Whether the text is also without control characters; those below the space are declined before.
-    fileprivate func isShortLine(_ longest: Int) -> Bool { isShort(longest) && !contains(0x7F) }
+    /// Whether the text is short enough for a reference and has no control characters; those below the space are
+    /// declined before.
+    fileprivate var isReference: Bool { isShort(FieldLimits.reference) && !contains(0x7F) }
+}
+
+extension PlainEvent {
+    /// Whether all fields of the content are certainly valid.
+    fileprivate var hasValidContent: Bool {
+        guard title?.isShort(FieldLimits.title) ?? true, body.map({ $0.count <= FieldLimits.body }) ?? true,
+            targetID?.isReference ?? true, venueID?.isReference ?? true, collapseKey?.isReference ?? true
+        else { return false }
+        for index in metadata where !Self.isMetadata(places.inner[index]) { return false }
+        return true
+    }
+
+    private static func isMetadata(_ member: ObjectPlaces.Member) -> Bool {
+        guard case .text(let text) = member.value else { return false }
+        return member.key.isShort(FieldLimits.metadataKey) && text.count <= FieldLimits.metadataValue
+    }
 }
 
 extension EventContent {
     /// Creates the content of an event; `nil` if a field is not certainly valid.
     fileprivate init?(_ plain: PlainEvent) {
-        let reference = FieldLimits.reference
-        guard plain.title?.isShort(FieldLimits.title) ?? true, plain.body.map({ $0.count <= FieldLimits.body }) ?? true,
-            [plain.targetID, plain.venueID, plain.collapseKey].allSatisfy({ $0?.isShortLine(reference) ?? true }),
-            plain.places.inner[plain.metadata].allSatisfy(Self.isMetadata)
-        else { return nil }
+        guard plain.hasValidContent else { return nil }
         self.init(
             title: plain.title?.string,
             body: plain.body?.string,
@@ -154,11 +221,6 @@ extension EventContent {
             venueID: plain.venueID?.string,
             collapseKey: plain.collapseKey?.string
         )
-    }
-
-    private static func isMetadata(_ member: ObjectPlaces.Member) -> Bool {
-        guard case .text(let text) = member.value else { return false }
-        return member.key.isShort(FieldLimits.metadataKey) && text.count <= FieldLimits.metadataValue
     }
 }
 
@@ -182,8 +244,8 @@ extension CatalogSet {
 }
 
 extension Catalog {
-    fileprivate func type(named name: PlainEvent.Text) -> EventType? {
-        for index in types.indices where name.equals(types[index].type.text) { return types[index].type }
+    fileprivate func type(named name: PlainEvent.Text) -> CatalogType? {
+        for index in types.indices where name.equals(types[index].type.text) { return types[index] }
         return nil
     }
 }

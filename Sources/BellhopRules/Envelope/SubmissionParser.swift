@@ -28,7 +28,7 @@ public struct SubmissionParser: Sendable {
     }
 
     /// Parses one message of any form by its JSON tree.
-    func parseTree(_ envelope: InboundEnvelope) -> Result<Submission, Rejection> {
+    package func parseTree(_ envelope: InboundEnvelope) -> Result<Submission, Rejection> {
         var document: JSONObject?
         do {
             let message = try InboundMessage(envelope, document: &document)

@@ -2,10 +2,12 @@
 ///
 /// The memory begins with a table of places, one for each field, and the texts follow. The statement that records a
 /// notification and the bodies of its pushes are written from the bytes in it, so that no step needs a string of its own.
+@usableFromInline
 package struct NotificationTexts: Hashable, Sendable {
-    package typealias Text = UnsafeBufferPointer<UInt8>
+    @usableFromInline package typealias Text = UnsafeBufferPointer<UInt8>
 
     /// A field of a notification.
+    @usableFromInline
     package enum Field: Int, CaseIterable, Sendable {
         /// The event's id.
         case event
@@ -84,9 +86,22 @@ package struct NotificationTexts: Hashable, Sendable {
         }
 
         /// Adds a text, unless it is absent.
+        mutating func set(_ field: Field, _ text: Text?) {
+            if let text { set(field, text) }
+        }
+
+        /// Adds a text, unless it is absent.
         package mutating func set(_ field: Field, _ text: String?) {
             guard let text else { return }
             text.withBytes { set(field, $0) }
+        }
+
+        /// Returns the number of bytes of a text; 0 if it is absent.
+        func byteCount(of field: Field) -> Int {
+            memory.withUnsafeBytes { memory in
+                let start = memory.loadUnaligned(fromByteOffset: field.rawValue * 8, as: UInt32.self)
+                return Int(memory.loadUnaligned(fromByteOffset: field.rawValue * 8 + 4, as: UInt32.self) - start)
+            }
         }
 
         package consuming func finished() -> NotificationTexts { NotificationTexts(memory: memory) }

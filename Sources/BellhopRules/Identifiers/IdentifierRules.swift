@@ -21,28 +21,28 @@ enum IdentifierRules {
 
     /// Returns whether a text is neither empty nor too long and has no control characters (C0, which includes NUL, and
     /// DEL).
-    static func isPlain(_ text: String, longest: Int) -> Bool {
-        text.withBytes { bytes in
-            guard bytes.count >= 1, bytes.count <= longest else { return false }
-            let ones: UInt64 = 0x0101_0101_0101_0101
-            let raw = UnsafeRawBufferPointer(bytes)
-            var index = 0
-            var found: UInt64 = 0
-            // Eight bytes at a time: the top bit of a byte is set if it is below the space, or DEL. Borrows may set others,
-            // but only if one is right.
-            while index + 8 <= bytes.count {
-                let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                let deleted = word ^ (ones &* 0x7F)
-                found |= ((word &- ones &* 0x20) & ~word) | ((deleted &- ones) & ~deleted)
-                index += 8
-            }
-            guard found & 0x8080_8080_8080_8080 == 0 else { return false }
-            while index < bytes.count {
-                if bytes[index] < 0x20 || bytes[index] == 0x7F { return false }
-                index += 1
-            }
-            return true
+    static func isPlain(_ text: String, longest: Int) -> Bool { text.withBytes { isPlain($0, longest: longest) } }
+
+    static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>, longest: Int) -> Bool {
+        guard bytes.count >= 1, bytes.count <= longest else { return false }
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let raw = UnsafeRawBufferPointer(bytes)
+        var index = 0
+        var found: UInt64 = 0
+        // Eight bytes at a time: the top bit of a byte is set if it is below the space, or DEL. Borrows may set others,
+        // but only if one is right.
+        while index + 8 <= bytes.count {
+            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let deleted = word ^ (ones &* 0x7F)
+            found |= ((word &- ones &* 0x20) & ~word) | ((deleted &- ones) & ~deleted)
+            index += 8
         }
+        guard found & 0x8080_8080_8080_8080 == 0 else { return false }
+        while index < bytes.count {
+            if bytes[index] < 0x20 || bytes[index] == 0x7F { return false }
+            index += 1
+        }
+        return true
     }
 
     /// Returns whether an address is acceptable for a mail relay.

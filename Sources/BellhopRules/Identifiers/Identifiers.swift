@@ -72,9 +72,12 @@ public struct EventID: TextIdentifier {
 
     /// Creates the value from text; `nil` if the text violates the rule.
     public init?(validating text: String) {
-        guard IdentifierRules.isPlain(text, longest: 255) else { return nil }
+        guard IdentifierRules.isPlain(text, longest: Self.longest) else { return nil }
         self.text = text
     }
+
+    /// The maximum number of bytes.
+    static let longest = 255
 
     /// Creates the value from a text that was validated before.
     init(validated text: String) { self.text = text }

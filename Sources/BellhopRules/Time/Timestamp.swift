@@ -43,7 +43,13 @@ extension Timestamp: CustomStringConvertible {
     /// Nonexistent dates, leap seconds and years outside 1970 to 9999 are rejected. A missing offset is rejected,
     /// because the zone of the time would be unknown. The parser works on bytes and never traps.
     public init?(validating text: String) {
-        guard let microseconds = text.withBytes({ Self.parse($0) }) else { return nil }
+        guard let time = text.withBytes(Self.init(reading:)) else { return nil }
+        self = time
+    }
+
+    /// Reads the same form from bytes.
+    init?(reading text: UnsafeBufferPointer<UInt8>) {
+        guard let microseconds = Self.parse(text) else { return nil }
         self.init(microseconds: microseconds)
     }
 

@@ -50,7 +50,7 @@ struct ParsedBatch {
     /// `names` contains the events exchange, whose routing keys count, and the resume queues. `arrival` is the time of
     /// messages without a timestamp.
     init(_ arrived: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
-        let parser = SubmissionParser.hashing(catalogs)
+        let readers = Readers(catalogs)
         messages.reserveCapacity(arrived.count)
         records.reserveCapacity(arrived.count)
         let eventsExchange = names.events
@@ -72,23 +72,44 @@ struct ParsedBatch {
                 addInternal(message)
                 continue
             }
-            add(parser.parse(envelope), catalogs, arrival)
+            add(envelope, readers, arrival)
         }
     }
 
     /// Predicts the processing of messages that were not consumed, each with the time of its arrival.
     init(foreseeing envelopes: [(envelope: InboundEnvelope, arrival: Timestamp)], catalogs: CatalogSet) {
-        let parser = SubmissionParser.hashing(catalogs)
-        for (envelope, arrival) in envelopes { add(parser.parse(envelope), catalogs, arrival) }
+        let readers = Readers(catalogs)
+        for (envelope, arrival) in envelopes { add(envelope, readers, arrival) }
     }
 
-    private mutating func add(
-        _ submission: Result<Submission, Rejection>,
-        _ catalogs: CatalogSet,
-        _ arrival: Timestamp
-    ) {
+    /// The two ways to read a message.
+    private struct Readers {
+        let catalogs: CatalogSet
+        let plain: PlainEventReader
+        let parser: SubmissionParser
+
+        init(_ catalogs: CatalogSet) {
+            self.catalogs = catalogs
+            plain = PlainEventReader(catalogs)
+            parser = SubmissionParser.hashing(catalogs)
+        }
+    }
+
+    private static func contentHash(_ bytes: UnsafeBufferPointer<UInt8>) -> PlainNotification.Hash {
+        ContentHash(ofContent: bytes).words
+    }
+
+    private mutating func add(_ envelope: InboundEnvelope, _ readers: Readers, _ arrival: Timestamp) {
+        if let plain = readers.plain.notification(in: envelope, at: arrival, hash: Self.contentHash) {
+            let start = records.count
+            let record = InboxRecord(NotificationText(plain), for: plain.user, position: start)
+            records.append(Entry(index: messages.count, work: record))
+            messages.append(.event(records: start..<records.count))
+            return
+        }
+        let catalogs = readers.catalogs
         let message: ParsedMessage =
-            switch submission {
+            switch readers.parser.parseTree(envelope) {
             case .failure(let rejection): .invalid(DeadLetterCause(rejection))
             case .success(.event(let event)): parse(event, catalogs, arrival)
             case .success(.feed(let update)): Self.parse(update, catalogs, arrival)

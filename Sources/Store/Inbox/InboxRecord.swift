@@ -12,10 +12,16 @@ package final class NotificationText: Sendable {
     let contentHash: ContentHash
     /// JSON text with the fields that only a push needs.
     let extras: [UInt8]?
-    /// The event from which the content was made.
-    package let event: Event
+    private let source: Source
     /// The route that the event named, if the catalogue has redirected it.
     package let reroutedFrom: String?
+
+    /// The event from which the content was made.
+    private enum Source: Sendable {
+        case event(Event)
+        /// A plain event, which is made again when it is needed.
+        case plain(PlainOrigin)
+    }
 
     /// Creates the content for users of one language.
     ///
@@ -32,10 +38,30 @@ package final class NotificationText: Sendable {
         self.catalog = catalog
         self.type = type
         content = NotificationContent(event: event, rendered: rendered, priority: type.priority, expiresAt: expiresAt)
-        self.event = event
+        source = .event(event)
         reroutedFrom = rendered.reroutedFrom
         self.contentHash = contentHash
         extras = NotificationExtras(of: content).json
+    }
+
+    /// Creates the content of a plain event.
+    package init(_ plain: PlainNotification) {
+        app = plain.catalog.app
+        catalog = plain.catalog
+        type = plain.type
+        content = plain.content
+        contentHash = ContentHash(plain.contentHash)
+        source = .plain(plain.origin)
+        reroutedFrom = nil
+        extras = NotificationExtras(of: content).json
+    }
+
+    /// The event from which the content was made.
+    package var event: Event {
+        switch source {
+        case .event(let event): event
+        case .plain(let origin): Event(origin, of: content, in: app)
+        }
     }
 
     /// The source timestamp; `nil` if absent.

@@ -8,8 +8,19 @@ package struct ContentHash: Sendable, Hashable {
     let half: HalfDigest
 
     package init(of event: Event) {
-        half = event.withContentBytes { SHA256.digest(of: UnsafeRawBufferPointer($0)).half }
+        self = event.withContentBytes(Self.init(ofContent:))
     }
+
+    /// Creates the hash of an event's content, from the bytes of its identity.
+    package init(ofContent bytes: UnsafeBufferPointer<UInt8>) {
+        half = SHA256.digest(of: UnsafeRawBufferPointer(bytes)).half
+    }
+
+    /// Creates the hash of a plain event's content.
+    init(_ words: PlainNotification.Hash) { half = HalfDigest(words: words) }
+
+    /// The hash as two words.
+    package var words: PlainNotification.Hash { half.words }
 
     /// Creates a hash from its stored bytes.
     init(stored bytes: [UInt8]) { half = HalfDigest(stored: bytes) }

@@ -93,7 +93,7 @@ struct PlainEventReaderTests {
         var count = 0
         let rounds = SeededChance.rounds(5_000)
         for _ in 0..<rounds {
-            let envelope = Self.random(&generator)
+            let envelope = PlainMessages.random(&generator)
             guard let event = reader.event(in: envelope) else { continue }
             count += 1
             try Self.expectSame(event, envelope, set)
@@ -116,63 +116,5 @@ struct PlainEventReaderTests {
         let order = event.content.data.members.map(\.key)
         let expectedOrder = expected.content.data.members.map(\.key)
         #expect(order == expectedOrder, "\(text)")
-    }
-
-    /// Returns a message whose body is a plain event, nearly one, or one with changed bytes.
-    private static func random(_ generator: inout SeededChance) -> InboundEnvelope {
-        func isOne(in number: Int) -> Bool { Int.random(in: 0..<number, using: &generator) == 0 }
-        func pick<Element>(_ elements: [Element], or usual: Element) -> Element {
-            elements.randomElement(using: &generator) ?? usual
-        }
-        let texts = [#""a""#, #""longer than eight bytes""#, #""å""#, #""😀""#, #""1""#]
-        let odd = [
-            #""""#, #""long \t""#, "\"\u{7F}\"", #""\u00e5""#, "\"\(String(repeating: "x", count: 300))\"", "null",
-            "01", "1e2",
-            "[]", "{}", "true",
-        ]
-        func value(_ usual: [String]) -> String { pick(isOne(in: 30) ? odd : usual, or: "1") }
-        let time = #""2026-02-15T13:45:00.000Z""#
-        var fields = [
-            ("id", value(texts)), ("app", #""drop""#), ("eventType", #""security""#),
-            ("to", #"{"user":\#(value(texts))}"#),
-        ]
-        for name in EventField.allCases.map(\.rawValue) where !fields.contains(where: { $0.0 == name }) {
-            guard isOne(in: 3) else { continue }
-            switch name {
-            case "data", "metadata":
-                let usual = name == "data" ? texts + ["0", "-1.50", "true", "false"] : texts
-                let members = (0..<Int.random(in: 0...4, using: &generator)).map { number in
-                    "\(isOne(in: 30) ? pick(odd, or: "") : "\"k\(9 - number)\""):\(value(usual))"
-                }
-                fields.append((name, "{\(members.joined(separator: ","))}"))
-            case "sentAtIso", "expiresAt": fields.append((name, value([time])))
-            case "route", "imageUrl", "deliverAt", "noEmail":
-                if isOne(in: 30) { fields.append((name, value(texts))) }
-            default: fields.append((name, value(texts)))
-            }
-        }
-        fields.shuffle(using: &generator)
-        let space = isOne(in: 3) ? " " : ""
-        let members = fields.map { "\"\($0.0)\"\(space):\(space)\($0.1)" }
-        var body = Array("{\(members.joined(separator: ",\(space)"))}".utf8)
-        for _ in 0..<(isOne(in: 2) ? 0 : Int.random(in: 1...2, using: &generator)) {
-            guard let place = body.indices.randomElement(using: &generator) else { break }
-            switch Int.random(in: 0..<3, using: &generator) {
-            case 0: body[place] = pick(Array(#"{}[],:"\0 1.x"#.utf8) + [0, 0x7F, 0x80, 0xC3, 0xFF], or: 0)
-            case 1: body.remove(at: place)
-            default: body.insert(body[place], at: place)
-            }
-        }
-        let isRouted = Bool.random(using: &generator)
-        var envelope = InboundEnvelope(
-            body: body,
-            source: isRouted ? .eventsExchange(routingKey: isOne(in: 20) ? "drop.system" : "drop.security") : .elsewhere
-        )
-        if isOne(in: 4) { envelope.appID = pick(["", "drop", "padel"], or: "") }
-        if isOne(in: 4) { envelope.type = pick(["", "security", "system"], or: "") }
-        if isOne(in: 4) { envelope.timestamp = 1_800_000_000 }
-        if isOne(in: 4) { envelope.messageID = "m" }
-        if isOne(in: 20) { envelope.headers = [("x", .integer(1))] }
-        return envelope
     }
 }

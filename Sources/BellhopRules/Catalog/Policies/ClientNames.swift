@@ -59,11 +59,17 @@ public struct ClientNames: Hashable, Sendable {
 
     private static func usualField(named name: UnsafeBufferPointer<UInt8>) -> ClientField? {
         guard name.count < 64, usualLengths & 1 << name.count != 0 else { return nil }
-        return ClientField.allCases.first { $0.rawValue.withBytes { $0.hasSameBytes(as: name) } }
+        for index in usualNames.indices
+        where usualNames[index].name.withUnsafeBufferPointer({ $0.hasSameBytes(as: name) }) {
+            return usualNames[index].field
+        }
+        return nil
     }
 
-    /// A bit for each length of a usual name, because every member of every push is compared with the names.
-    private static let usualLengths = ClientField.allCases.reduce(UInt64(0)) { $0 | 1 << $1.rawValue.utf8.count }
+    /// The lists are created once, because every member of every push is looked up in them.
+    private static let usualNames = ClientField.allCases.map { (name: Array($0.rawValue.utf8), field: $0) }
+    /// A bit for each length of a usual name.
+    private static let usualLengths = usualNames.reduce(UInt64(0)) { $0 | 1 << $1.name.count }
 
     /// Returns whether FCM or APNs reserve a name, so that an app cannot receive a field under it.
     public static func isReserved(_ name: String) -> Bool { name.withBytes(isReserved) }

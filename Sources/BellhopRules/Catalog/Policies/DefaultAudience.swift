@@ -54,7 +54,7 @@ public struct TopicTemplate: Hashable, Sendable {
             case .words(let words): name += words
             case .gap(let source):
                 place = source.pointer(fields.place)
-                name += try word(source.value(in: values), at: place, isLast: index == segments.count - 1)
+                name += try word(values.value(of: source), at: place, isLast: index == segments.count - 1)
             case .number, .units, .short, .plural, .select, .count: continue
             }
         }

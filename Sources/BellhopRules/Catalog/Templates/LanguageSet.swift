@@ -23,15 +23,22 @@ struct LanguageSet: Hashable {
     /// The candidates are the user's language with its region, the language alone, one that the user can read as well,
     /// and the app's own.
     func words(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Text? {
-        guard !all.isEmpty else { return nil }
+        place(for: language, otherwise: fallback).map { all[$0] }
+    }
+
+    /// Returns the index of these texts in ``all``.
+    func place(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Int? {
+        func place(of name: some StringProtocol) -> Int? {
+            all.indices.first { all[$0].language.text.hasSameBytes(as: name) }
+        }
         if let language {
-            if let exact = all.first(where: { $0.language == language }) { return exact }
-            if let near = all.first(where: { $0.language.text == language.language }) { return near }
+            if let exact = place(of: language.text) { return exact }
+            if let near = place(of: language.language) { return near }
             for name in Self.kin(of: language.language) {
-                if let kin = all.first(where: { $0.language.text == name }) { return kin }
+                if let kin = place(of: name) { return kin }
             }
         }
-        return all.first { $0.language == fallback }
+        return place(of: fallback.text)
     }
 
     /// Returns further tags whose texts the user can read, nearest first.

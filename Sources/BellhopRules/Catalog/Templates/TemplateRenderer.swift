@@ -2,24 +2,40 @@
 ///
 /// It continues after a missing value, so that all missing values are found. If there are faults, the texts must not be
 /// used. A text is collected in bytes, since a string checks its storage and its encoding at every append.
-struct TemplateRenderer {
+struct TemplateRenderer<Values: PlaceholderValues> {
     /// The faults of all texts so far.
     private(set) var faults: [ValueFault] = []
-    private let values: TemplateValues
+    private let values: Values
     private var bytes: [UInt8] = []
     private var quoting = Template.Quoting.plain
     /// The text that replaces `#`.
     private var count = ""
 
-    init(_ values: TemplateValues) { self.values = values }
+    init(_ values: Values) { self.values = values }
 
     mutating func text(of template: Template, quoting: Template.Quoting = .plain) -> String {
         if let words = template.plainWords { return words }
+        write(template, quoting)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Writes a text as a field of a notification.
+    mutating func write(
+        _ template: Template,
+        as field: NotificationTexts.Field,
+        to texts: inout NotificationTexts.Builder
+    ) {
+        if let words = template.plainWords { return texts.set(field, words) }
+        write(template, .plain)
+        bytes.withUnsafeBufferPointer { texts.set(field, $0) }
+    }
+
+    /// Writes a text into ``bytes``.
+    private mutating func write(_ template: Template, _ quoting: Template.Quoting) {
         bytes.removeAll(keepingCapacity: true)
         bytes.reserveCapacity(template.expectedSize)
         self.quoting = quoting
         fill(template.segments)
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     mutating func forgetFaults() { faults = [] }
@@ -35,6 +51,28 @@ struct TemplateRenderer {
         guard faults.count > former else { return link }
         faults.removeSubrange(former...)
         return nil
+    }
+
+    /// Writes a link as fields of a notification, and adds no faults; `false` if it lacks a value.
+    mutating func write(_ link: LinkTemplate, to texts: inout NotificationTexts.Builder) -> Bool {
+        let former = faults.count
+        bytes.removeAll(keepingCapacity: true)
+        quoting = .link
+        fill(link.web.segments)
+        let web = bytes.count
+        fill(link.mobile.segments)
+        let mobile = bytes.count
+        if let scheme = link.scheme { fill(scheme.segments) }
+        guard faults.count == former else {
+            faults.removeSubrange(former...)
+            return false
+        }
+        bytes.withUnsafeBufferPointer { bytes in
+            texts.set(.webLink, UnsafeBufferPointer(rebasing: bytes[..<web]))
+            texts.set(.mobileLink, UnsafeBufferPointer(rebasing: bytes[web..<mobile]))
+            if link.scheme != nil { texts.set(.schemeLink, UnsafeBufferPointer(rebasing: bytes[mobile...])) }
+        }
+        return true
     }
 
     private mutating func fill(_ segments: [Template.Segment]) {
@@ -59,35 +97,9 @@ struct TemplateRenderer {
 
     private mutating func append(_ text: String) { text.withBytes { bytes.append(contentsOf: $0) } }
 
-    /// Appends a text with every byte percent-encoded that has a meaning in a link.
-    private mutating func appendPercentEncoded(_ text: UnsafeBufferPointer<UInt8>) {
-        guard !text.allSatisfy(Self.isUnreserved) else { return bytes.append(contentsOf: text) }
-        for byte in text {
-            if Self.isUnreserved(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
-            }
-        }
-    }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-        default: IdentifierRules.isLetter(byte) || IdentifierRules.isDigit(byte)
-        }
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10
-    }
-
     private mutating func fill(_ source: ValueSource) {
-        guard let word = word(source) else { return }
-        switch quoting {
-        case .plain: append(word)
-        case .link: word.withBytes { appendPercentEncoded($0) }
-        }
+        guard !values.append(source, to: &bytes, quoting) else { return }
+        faults.append(ValueFault(source, expected: "a string or a number", found: values.value(of: source)))
     }
 
     private mutating func fill(_ gap: Template.UnitsPlaceholder) {
@@ -103,7 +115,7 @@ struct TemplateRenderer {
         switch gap.decimals {
         case .fixed(let decimals): return decimals
         case .value(let source):
-            let value = source.value(in: values)
+            let value = values.value(of: source)
             if let decimals = value.flatMap(DecimalText.init)?.smallInteger, (0...255).contains(decimals) {
                 return decimals
             }
@@ -125,7 +137,7 @@ struct TemplateRenderer {
     }
 
     private mutating func fill(_ gap: Template.SelectPlaceholder) {
-        switch gap.source.value(in: values) {
+        switch values.value(of: gap.source) {
         case .string(let word)? where !word.isEmpty: fill(gap.choices[word] ?? gap.other)
         case .number(let number)?: fill(gap.choices[number.text] ?? gap.other)
         case .bool(let flag)?: fill(gap.choices[flag ? "true" : "false"] ?? gap.other)
@@ -139,7 +151,7 @@ struct TemplateRenderer {
     ///
     /// Other kinds of values are faults.
     private mutating func word(_ source: ValueSource) -> String? {
-        switch source.value(in: values) {
+        switch values.value(of: source) {
         case .string(let text)? where !text.isEmpty: return text
         case .number(let number)?: return number.text
         case let value:
@@ -149,7 +161,7 @@ struct TemplateRenderer {
     }
 
     private mutating func number(_ source: ValueSource, whole: Bool = false) -> DecimalText? {
-        let value = source.value(in: values)
+        let value = values.value(of: source)
         if let number = value.flatMap(DecimalText.init), !whole || number.isWhole { return number }
         let expected = whole ? "a whole number (or a string with one)" : "a number (or a string with one)"
         faults.append(ValueFault(source, expected: expected, found: value))
@@ -191,17 +203,6 @@ enum ValueSource: Hashable {
         case .targetID: place(EventField.targetId.rawValue)
         case .venueID: place(EventField.venueId.rawValue)
         case .data(let path): path.reduce(place(EventField.data.rawValue)) { $0.key($1) }
-        }
-    }
-
-    func value(in values: TemplateValues) -> JSONValue? {
-        switch self {
-        case .targetID: return values.targetID.map(JSONValue.string)
-        case .venueID: return values.venueID.map(JSONValue.string)
-        case .data(let path):
-            var value = values.data[path[0]]
-            for step in path.dropFirst() { value = value?[step] }
-            return value
         }
     }
 }
@@ -248,18 +249,5 @@ extension FieldFault {
     private static func short(_ pointer: JSONPointer) -> String {
         let text = pointer.text
         return text.utf8.count > 48 ? "…" + text.suffix(40) : text
-    }
-}
-
-/// The values for the placeholders of templates.
-struct TemplateValues {
-    let data: JSONObject
-    var targetID: String?
-    var venueID: String?
-}
-
-extension TemplateValues {
-    init(_ content: EventContent) {
-        self.init(data: content.data, targetID: content.targetID, venueID: content.venueID)
     }
 }
