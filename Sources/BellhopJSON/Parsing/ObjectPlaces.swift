@@ -28,24 +28,24 @@ package struct ObjectPlaces {
     ///
     /// The places are valid only during the call.
     package static func with<Result>(_ json: Text, _ body: (ObjectPlaces) -> Result?) -> Result? {
-        withUnsafeTemporaryAllocation(of: Member.self, capacity: mostMembers + mostInner) { memory in
-            let outer = UnsafeMutableBufferPointer(rebasing: memory[..<mostMembers])
-            let inner = UnsafeMutableBufferPointer(rebasing: memory[mostMembers...])
-            var reader = PlaceReader(cursor: TextCursor(json), inner: inner)
-            guard let count = reader.readDocument(into: outer), UTF8Check.firstFault(in: json) == nil else {
-                return nil
-            }
-            return body(
-                ObjectPlaces(
-                    members: UnsafeBufferPointer(rebasing: outer[..<count]),
-                    inner: UnsafeBufferPointer(rebasing: inner[..<reader.innerCount])
+        withUnsafeTemporaryAllocation(of: Member.self, capacity: mostMembers) { outer in
+            withUnsafeTemporaryAllocation(of: Member.self, capacity: mostMembers) { inner in
+                var reader = PlaceReader(cursor: TextCursor(json), inner: inner)
+                guard let count = reader.readDocument(into: outer), UTF8Check.firstFault(in: json) == nil else {
+                    return nil
+                }
+                return body(
+                    ObjectPlaces(
+                        members: UnsafeBufferPointer(rebasing: outer[..<count]),
+                        inner: UnsafeBufferPointer(rebasing: inner[..<reader.innerCount])
+                    )
                 )
-            )
+            }
         }
     }
 
-    fileprivate static let mostMembers = 16
-    fileprivate static let mostInner = 32
+    /// The maximum number of members on each level; their places fit on the stack, which takes up to 1 KiB at once.
+    fileprivate static let mostMembers = 24
 
     /// Returns the members of an inner object as a value, in the order of the text.
     package func object(_ range: Range<Int>) -> JSONObject {
@@ -68,8 +68,8 @@ package struct ObjectPlaces {
     package func write(_ range: Range<Int>, into json: inout JSONBuffer) {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: range.count) { places in
             // The members are sorted by insertion, because there are few and many are already in order.
-            for (count, place) in range.enumerated() {
-                var index = count
+            for place in range {
+                var index = place - range.lowerBound
                 while index > 0, inner[place].key.precedes(inner[places[index - 1]].key) {
                     places.initializeElement(at: index, to: places[index - 1])
                     index -= 1
@@ -77,8 +77,8 @@ package struct ObjectPlaces {
                 places.initializeElement(at: index, to: place)
             }
             json.append(UInt8(ascii: "{"))
-            for (count, place) in places.enumerated() {
-                if count > 0 { json.append(UInt8(ascii: ",")) }
+            for place in places {
+                if json.last != UInt8(ascii: "{") { json.append(UInt8(ascii: ",")) }
                 json.append(quoted: inner[place].key)
                 json.append(UInt8(ascii: ":"))
                 switch inner[place].value {

@@ -11,9 +11,10 @@ package struct PlainEventReader {
 
     /// Returns the event in the envelope; `nil` if it is declined.
     func event(in envelope: InboundEnvelope) -> Event? {
-        read(envelope) { plain, catalog, type in
+        let time = envelope.timestamp
+        let event = read(envelope) { plain, catalog, type -> Event? in
             guard let id = EventID(validating: plain.id.string), let user = UserID(validating: plain.user.string),
-                let content = EventContent(plain), let times = PlainTimes(plain, envelope)
+                let content = EventContent(plain), let times = PlainTimes(plain, otherwise: time)
             else { return nil }
             return Event(
                 (catalog.app, type.type, id),
@@ -24,6 +25,7 @@ package struct PlainEventReader {
                 expiresAt: times.expiresAt
             )
         }
+        return event.flatMap { accepts($0.app, $0.type, in: envelope) ? $0 : nil }
     }
 
     /// Returns the notification of the event in the envelope, with its texts in the app's own language; `nil` if it is
@@ -35,10 +37,11 @@ package struct PlainEventReader {
         at arrival: Timestamp,
         hash: (UnsafeBufferPointer<UInt8>) -> PlainNotification.Hash
     ) -> PlainNotification? {
-        read(envelope) { plain, catalog, type in
+        let time = envelope.timestamp
+        let notification = read(envelope) { plain, catalog, type -> PlainNotification? in
             guard IdentifierRules.isPlain(plain.id, longest: EventID.longest),
                 let user = UserID(validating: plain.user.string), plain.hasValidContent,
-                let times = PlainTimes(plain, envelope), let texts = plain.texts(by: type, in: catalog)
+                let times = PlainTimes(plain, otherwise: time), let texts = plain.texts(by: type, in: catalog)
             else { return nil }
             return PlainNotification(
                 catalog: catalog,
@@ -60,8 +63,13 @@ package struct PlainEventReader {
                 )
             )
         }
+        return notification.flatMap { accepts($0.catalog.app, $0.type.type, in: envelope) ? $0 : nil }
     }
 
+    /// Runs `body` on the event in the envelope's body, unless that has another form.
+    ///
+    /// `body` captures nothing of the envelope, whose copy would count a reference for each of its properties.
+    @inline(__always)
     private func read<Result>(
         _ envelope: InboundEnvelope,
         _ body: (PlainEvent, Catalog, CatalogType) -> Result?
@@ -72,12 +80,16 @@ package struct PlainEventReader {
         return envelope.body.withUnsafeBufferPointer { text in
             ObjectPlaces.with(text) { places in
                 guard let plain = PlainEvent(places), let catalog = catalogs.catalog(named: plain.app),
-                    let type = catalog.type(named: plain.eventType),
-                    envelope.names(nothingBut: catalog.app, type.type), !isForeign(catalog.app, type.type)
+                    let type = catalog.type(named: plain.eventType)
                 else { return nil }
                 return body(plain, catalog, type)
             }
         }
+    }
+
+    /// Whether the envelope does not contradict the body's names, and no mapping converts messages of this name.
+    private func accepts(_ app: AppID, _ type: EventType, in envelope: InboundEnvelope) -> Bool {
+        envelope.names(nothingBut: app, type) && !isForeign(app, type)
     }
 
     /// Whether a mapping converts messages of this name, so that it is another application's message.
@@ -92,12 +104,14 @@ private struct PlainTimes {
     var expiresAt: Timestamp?
 
     /// Reads the times; `nil` if one is invalid.
-    init?(_ plain: PlainEvent, _ envelope: InboundEnvelope) {
+    ///
+    /// `seconds` is the message's time, which counts if the event contains none.
+    init?(_ plain: PlainEvent, otherwise seconds: UInt64?) {
         if let text = plain.sentAtIso {
             guard let time = Timestamp(reading: text) else { return nil }
             sentAt = time
         } else {
-            sentAt = envelope.timestamp.flatMap(Timestamp.init(seconds:))
+            sentAt = seconds.flatMap(Timestamp.init(seconds:))
         }
         if let text = plain.expiresAt {
             guard let time = Timestamp(reading: text) else { return nil }

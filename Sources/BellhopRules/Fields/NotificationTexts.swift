@@ -76,12 +76,23 @@ package struct NotificationTexts: Hashable, Sendable {
 
         /// Adds a text; each field may have one.
         package mutating func set(_ field: Field, _ text: Text) {
+            set(field) { $0.append(contentsOf: text) }
+        }
+
+        /// Adds the text that `append` appends to the memory.
+        mutating func set(_ field: Field, _ append: (inout [UInt8]) -> Void) {
             let start = memory.count
-            memory.append(contentsOf: text)
-            let end = memory.count
+            append(&memory)
+            place(field, UInt32(start), UInt32(memory.count))
+        }
+
+        /// Removes a text; its bytes stay in the memory.
+        mutating func remove(_ field: Field) { place(field, 0, 0) }
+
+        private mutating func place(_ field: Field, _ start: UInt32, _ end: UInt32) {
             memory.withUnsafeMutableBytes { memory in
-                memory.storeBytes(of: UInt32(start), toByteOffset: field.rawValue * 8, as: UInt32.self)
-                memory.storeBytes(of: UInt32(end), toByteOffset: field.rawValue * 8 + 4, as: UInt32.self)
+                memory.storeBytes(of: start, toByteOffset: field.rawValue * 8, as: UInt32.self)
+                memory.storeBytes(of: end, toByteOffset: field.rawValue * 8 + 4, as: UInt32.self)
             }
         }
 

@@ -6,7 +6,7 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
     /// The eight bytes, the first one most significant.
     public let bits: UInt64
 
-    private static let prefix = "noti_"
+    private static let prefix: StaticString = "noti_"
 
     /// Creates the identifier from the first eight bytes of the digest, the first one most significant.
     public init(bits: UInt64) { self.bits = bits }
@@ -19,7 +19,8 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates the identifier from its written form; `nil` if the text is not the prefix and 16 lower-case digits.
     public init?(validating text: String) {
-        guard text.utf8.count == 21, text.hasPrefix(Self.prefix) else { return nil }
+        guard text.utf8.count == 21, text.utf8.starts(with: UnsafeBufferPointer(start: Self.prefix.utf8Start, count: 5))
+        else { return nil }
         var bits: UInt64 = 0
         for byte in text.utf8.dropFirst(5) {
             guard let digit = IdentifierRules.hexadecimalDigit(byte) else { return nil }
@@ -45,7 +46,7 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
     /// It is built in place, because each notification needs it several times.
     public var text: String {
         String(unsafeUninitializedCapacity: 21) { buffer in
-            for (index, byte) in Self.prefix.utf8.enumerated() { buffer[index] = byte }
+            for index in 0..<5 { buffer[index] = Self.prefix.utf8Start[index] }
             for index in 0..<16 {
                 let digit = UInt8(truncatingIfNeeded: bits >> UInt64(60 - 4 * index)) & 0x0F
                 buffer[5 + index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10

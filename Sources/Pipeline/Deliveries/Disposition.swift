@@ -70,11 +70,11 @@ extension DeliveryPolicy {
         for (shipment, verdict) in answered {
             // One random draw per shipment: deliveries that were sent together return together.
             let isLate = verdict.notBefore != nil && Int.random(in: 0..<4, using: &chance) == 0
-            var own = disposition(of: shipment.attempt, in: shipment, after: verdict, sentAt, isLate: isLate)
-            own.deadDevice = DeadDevice(shipment, verdict, sentAt)
-            own.reachedDevice = ReachedDevice(shipment, verdict)
-            own.isRepeat = shipment.isRepeat && verdict.mayBeTaken
-            dispositions.append(own)
+            dispositions.append(disposition(of: shipment.attempt, in: shipment, after: verdict, sentAt, isLate: isLate))
+            let last = dispositions.count - 1
+            dispositions[last].deadDevice = DeadDevice(shipment, verdict, sentAt)
+            dispositions[last].reachedDevice = ReachedDevice(shipment, verdict)
+            dispositions[last].isRepeat = shipment.isRepeat && verdict.mayBeTaken
             for companion in shipment.companions {
                 let attempt = shipment.attempt(of: companion)
                 dispositions.append(disposition(of: attempt, in: shipment, after: verdict, sentAt, isLate: isLate))

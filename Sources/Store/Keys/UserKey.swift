@@ -29,10 +29,8 @@ extension UserKey: Hashable {
         one.user == other.user && one.app == other.app
     }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(user)
-        hasher.combine(app)
-    }
+    /// Hashes the user alone, since few users of several apps have the same id.
+    package func hash(into hasher: inout Hasher) { hasher.combine(user) }
 }
 
 extension UserKey {

@@ -15,7 +15,10 @@ struct TemplateRenderer<Values: PlaceholderValues> {
 
     mutating func text(of template: Template, quoting: Template.Quoting = .plain) -> String {
         if let words = template.plainWords { return words }
-        write(template, quoting)
+        bytes.removeAll(keepingCapacity: true)
+        bytes.reserveCapacity(template.expectedSize)
+        self.quoting = quoting
+        fill(template.segments)
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -23,19 +26,27 @@ struct TemplateRenderer<Values: PlaceholderValues> {
     mutating func write(
         _ template: Template,
         as field: NotificationTexts.Field,
-        to texts: inout NotificationTexts.Builder
+        to texts: inout NotificationTexts.Builder,
+        _ quoting: Template.Quoting = .plain
     ) {
-        if let words = template.plainWords { return texts.set(field, words) }
-        write(template, .plain)
-        bytes.withUnsafeBufferPointer { texts.set(field, $0) }
+        self.quoting = quoting
+        texts.set(field) { memory in
+            swap(&bytes, &memory)
+            fill(template.segments)
+            swap(&bytes, &memory)
+        }
     }
 
-    /// Writes a text into ``bytes``.
-    private mutating func write(_ template: Template, _ quoting: Template.Quoting) {
-        bytes.removeAll(keepingCapacity: true)
-        bytes.reserveCapacity(template.expectedSize)
-        self.quoting = quoting
-        fill(template.segments)
+    /// Writes a link as fields of a notification, and adds no faults; `false` if it lacks a value.
+    mutating func write(_ link: LinkTemplate, to texts: inout NotificationTexts.Builder) -> Bool {
+        let former = faults.count
+        write(link.web, as: .webLink, to: &texts, .link)
+        write(link.mobile, as: .mobileLink, to: &texts, .link)
+        if let scheme = link.scheme { write(scheme, as: .schemeLink, to: &texts, .link) }
+        guard faults.count > former else { return true }
+        faults.removeSubrange(former...)
+        for field in [NotificationTexts.Field.webLink, .mobileLink, .schemeLink] { texts.remove(field) }
+        return false
     }
 
     mutating func forgetFaults() { faults = [] }
@@ -51,28 +62,6 @@ struct TemplateRenderer<Values: PlaceholderValues> {
         guard faults.count > former else { return link }
         faults.removeSubrange(former...)
         return nil
-    }
-
-    /// Writes a link as fields of a notification, and adds no faults; `false` if it lacks a value.
-    mutating func write(_ link: LinkTemplate, to texts: inout NotificationTexts.Builder) -> Bool {
-        let former = faults.count
-        bytes.removeAll(keepingCapacity: true)
-        quoting = .link
-        fill(link.web.segments)
-        let web = bytes.count
-        fill(link.mobile.segments)
-        let mobile = bytes.count
-        if let scheme = link.scheme { fill(scheme.segments) }
-        guard faults.count == former else {
-            faults.removeSubrange(former...)
-            return false
-        }
-        bytes.withUnsafeBufferPointer { bytes in
-            texts.set(.webLink, UnsafeBufferPointer(rebasing: bytes[..<web]))
-            texts.set(.mobileLink, UnsafeBufferPointer(rebasing: bytes[web..<mobile]))
-            if link.scheme != nil { texts.set(.schemeLink, UnsafeBufferPointer(rebasing: bytes[mobile...])) }
-        }
-        return true
     }
 
     private mutating func fill(_ segments: [Template.Segment]) {
