@@ -29,20 +29,18 @@ struct Decider: Sendable {
     /// It is an object because it passes from step to step with all data for its pushes.
     final class Decided: Sendable {
         let record: InboxRecord
-        fileprivate let routes: [DeliveryRuling.Route]
-        fileprivate let unread: Int?
+        /// The contents of the deliveries to send, which are made with the decision and wait for the record.
+        fileprivate let payloads: [Payload]
         /// Whether a delivery waits for the end of the user's pause.
         let waitsForPause: Bool
 
         fileprivate init(
             _ record: InboxRecord,
-            _ routes: [DeliveryRuling.Route],
-            unread: Int?,
+            _ payloads: [Payload],
             waitsForPause: Bool
         ) {
             self.record = record
-            self.routes = routes
-            self.unread = unread
+            self.payloads = payloads
             self.waitsForPause = waitsForPause
         }
     }
@@ -109,21 +107,25 @@ struct Decider: Sendable {
         let counts = type.setsBadge && decision.push == nil
         let unread = recipient.unread.map { counts ? $0 + 1 : $0 }
         var deliveries: [NewDelivery] = []
-        var routes: [DeliveryRuling.Route] = []
+        var payloads: [Payload] = []
+        let key = NotificationKey(recipient: draft.recipient, notification: record.id)
         func add(_ ruling: DeliveryRuling, to target: String) {
             deliveries.append(NewDelivery(ruling, to: target))
-            if case .send(let route) = ruling { routes.append(route) }
+            guard case .send(let route) = ruling else { return }
+            payloads.append(Payload(route, key, words.content, type, unread: unread))
         }
         if let outcome = decision.push { add(ruling(outcome, to: nil, of: record.app), to: NewDelivery.nobody) }
         // A mail that is not sent has no row, because most users have no address; `explain` shows the rules' result.
         let mail = mailRuling(decision.email, facts)
         if case .send = mail { add(mail, to: NewDelivery.mailbox) }
         var waitsForPause = false
-        for device in decision.devices {
-            add(ruling(device.outcome, to: device.device, of: record.app), to: device.device.subscription)
-            if case .wait(let wait) = device.outcome, wait.reason == .paused { waitsForPause = true }
+        // A loop over the elements would copy each of them.
+        for place in decision.devices.indices {
+            let (device, outcome) = (decision.devices[place].device, decision.devices[place].outcome)
+            add(ruling(outcome, to: device, of: record.app), to: device.subscription)
+            if case .wait(let wait) = outcome, wait.reason == .paused { waitsForPause = true }
         }
-        let decided = Decided(draft.recorded(deliveries), routes, unread: unread, waitsForPause: waitsForPause)
+        let decided = Decided(draft.recorded(deliveries), payloads, waitsForPause: waitsForPause)
         decisions.decided.append(Entry(index: index, work: decided))
         return unread
     }
@@ -133,14 +135,14 @@ struct Decider: Sendable {
         let decided = entry.work
         let (key, words) = (decided.record.key, decided.record.words)
         let (content, type) = (words.content, words.type)
-        for route in decided.routes {
+        for payload in decided.payloads {
             shipments.append(
                 OutgoingDelivery(
                     index: entry.index,
-                    key: DeliveryKey(key, route),
+                    key: DeliveryKey(key, payload),
                     content: content,
                     type: type,
-                    payload: Payload(route, key, content, type, unread: decided.unread),
+                    payload: payload,
                     lease: lease
                 )
             )

@@ -19,9 +19,9 @@ extension Payload {
 }
 
 extension DeliveryKey {
-    init(_ notification: NotificationKey, _ route: DeliveryRuling.Route) {
-        switch route {
-        case .push(let device): self.init(notification: notification, channel: .push, target: device.subscription)
+    init(_ notification: NotificationKey, _ payload: Payload) {
+        switch payload {
+        case .push(let message): self.init(notification: notification, channel: .push, target: message.subscription)
         case .mail: self.init(notification: notification, channel: .email, target: NewDelivery.mailbox)
         }
     }

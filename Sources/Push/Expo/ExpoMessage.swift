@@ -81,7 +81,7 @@ struct ExpoBody {
     }
 
     private func writeAndroid(_ json: inout JSONBytes) {
-        let presentation = message.presentation.android
+        let presentation = message.android
         json.add("sound", presentation.sound)
         json.add("channelId", presentation.channelID)
         json.add("icon", presentation.icon)
@@ -89,7 +89,7 @@ struct ExpoBody {
     }
 
     private func writeApple(_ json: inout JSONBytes) {
-        let presentation = message.presentation.apple
+        let presentation = message.apple
         json.add("sound", presentation.sound)
         json.add("categoryId", presentation.category)
         json.add("interruptionLevel", presentation.interruptionLevel?.rawValue)

@@ -37,7 +37,7 @@ struct FCMBody {
         self.message = message
         self.now = now
         self.parts = parts
-        presentation = message.presentation.android
+        presentation = message.android
     }
 
     func bytes(_ words: PushWords) -> [UInt8] {

@@ -308,6 +308,8 @@ extension PushMessage {
         set { content.device = newValue }
     }
 
+    /// The id of the device's subscription.
+    package var subscription: String { shared.device.subscription }
     /// The token of the device.
     var token: String { shared.device.token.text }
     /// The provider of the device.
@@ -318,7 +320,13 @@ extension PushMessage {
     package var wasReached: Bool { shared.device.wasReached }
 
     /// The urgency on the device: the catalogue's value, or else the priority.
-    package var urgency: Priority { presentation.urgency ?? priority }
+    package var urgency: Priority { shared.presentation.urgency ?? priority }
+    /// The fields for the client, with their names.
+    var clientNames: ClientNames { shared.presentation.clientNames }
+    /// The options for Android.
+    var android: AndroidPresentation { shared.presentation.android }
+    /// The options for Apple's systems.
+    var apple: ApplePresentation { shared.presentation.apple }
 
     /// Whether the message may be delayed.
     ///

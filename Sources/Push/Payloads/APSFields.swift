@@ -10,7 +10,7 @@ struct APSFields {
     let hasImage: Bool
 
     init(_ message: PushMessage, withImage: Bool) {
-        presentation = message.presentation.apple
+        presentation = message.apple
         badge = message.shownBadge
         hasImage = withImage && message.texts.has(.imageURL)
     }

@@ -55,8 +55,6 @@ extension PushMessage {
         case yes
     }
 
-    var clientNames: ClientNames { presentation.clientNames }
-
     /// Returns the value of a field; `nil` if the message has none.
     func value(of field: ClientField) -> FieldValue? {
         switch field {

@@ -74,7 +74,7 @@ struct DisplayFields {
 
     func write(into json: inout JSONBytes) {
         let message = words.message
-        let presentation = message.presentation.android
+        let presentation = message.android
         words.addTitle(to: &json)
         words.addBody(to: &json)
         json.add("tag", message.replacementID)
