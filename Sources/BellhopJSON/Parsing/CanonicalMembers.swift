@@ -18,8 +18,6 @@ package struct CanonicalMembers: Sequence, IteratorProtocol {
         }
 
         package var isNull: Bool { value.first == UInt8(ascii: "n") }
-        /// Whether the value is an object or an array.
-        package var isNested: Bool { value.first == UInt8(ascii: "{") || value.first == UInt8(ascii: "[") }
     }
 
     private let text: Text

@@ -44,7 +44,7 @@ package struct ObjectPlaces {
         }
     }
 
-    /// The maximum number of members on each level; their places fit on the stack, which takes up to 1 KiB at once.
+    /// The maximum number of members on each level; their places fit into the 1 KiB that an allocation on the stack may take.
     fileprivate static let mostMembers = 24
 
     /// Returns the members of an inner object as a value, in the order of the text.

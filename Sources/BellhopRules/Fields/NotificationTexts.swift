@@ -1,7 +1,7 @@
 /// The texts of one notification, in one piece of memory.
 ///
 /// The memory begins with a table of places, one for each field, and the texts follow. The statement that records a
-/// notification and the bodies of its pushes are written from the bytes in it, so that no step needs a string of its own.
+/// notification and the bodies of its pushes are written from the bytes in it, so that no step needs strings.
 @usableFromInline
 package struct NotificationTexts: Hashable, Sendable {
     @usableFromInline package typealias Text = UnsafeBufferPointer<UInt8>

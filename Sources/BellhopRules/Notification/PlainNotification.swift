@@ -11,7 +11,7 @@ package struct PlainNotification {
     package let origin: PlainOrigin
 }
 
-/// What an event says that its notification does not show, so that the event can be made again.
+/// The properties of an event that its notification does not show; with them, the event can be made again.
 package struct PlainOrigin: Sendable {
     let user: UserID
     /// Whether the event contains the title and the body, which otherwise come from the catalogue.

@@ -144,6 +144,7 @@ final class OutgoingDelivery: Sendable {
         return indices
     }
 
+    /// Its event.
     var event: EventID {
         switch origin {
         case .content(let content): content.event

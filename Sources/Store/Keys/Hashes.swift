@@ -74,7 +74,7 @@ extension SHA256 {
         }
     }
 
-    /// Returns the digest of a text and of those that `body` appends, which take up to `room` bytes.
+    /// Returns the digest of a text and of the texts that `body` appends, which take up to `room` bytes.
     @inline(__always)
     private static func digest(of first: String, room: Int, _ body: (inout JoinedTexts) -> Void) -> Digest {
         withUnsafeTemporaryAllocation(byteCount: first.utf8.count + 1 + room, alignment: 1) { memory in

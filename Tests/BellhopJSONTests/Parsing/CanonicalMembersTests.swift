@@ -11,7 +11,6 @@ struct CanonicalMembersTests {
         let value: String
         let string: String?
         let isNull: Bool
-        let isNested: Bool
     }
 
     private static func members(of bytes: [UInt8]) -> [Read] {
@@ -21,8 +20,7 @@ struct CanonicalMembersTests {
                     key: String(decoding: member.key, as: UTF8.self),
                     value: String(decoding: member.value, as: UTF8.self),
                     string: member.string.map { String(decoding: $0, as: UTF8.self) },
-                    isNull: member.isNull,
-                    isNested: member.isNested
+                    isNull: member.isNull
                 )
             }
         }
@@ -38,17 +36,11 @@ struct CanonicalMembersTests {
             String(decoding: JSONWriter.canonicalBytes(of: .string(text)).dropFirst().dropLast(), as: UTF8.self)
         }
         let string: String? = if case .string(let text) = value { content(text) } else { nil }
-        let isNested: Bool =
-            switch value {
-            case .object, .array: true
-            default: false
-            }
         return Read(
             key: content(key),
             value: spelled(value),
             string: string,
-            isNull: value == .null,
-            isNested: isNested
+            isNull: value == .null
         )
     }
 

@@ -6,7 +6,7 @@ import TestSupport
 enum PlainMessages {
     /// Returns a message whose body is a plain event, nearly one, or one with changed bytes.
     ///
-    /// `members` are names of the event's data, in addition to those that no template needs.
+    /// `members` are names of the event's data, in addition to names that no template needs.
     static func random(
         _ generator: inout SeededChance,
         app: String = "drop",

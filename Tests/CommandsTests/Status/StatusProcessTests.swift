@@ -105,6 +105,7 @@ struct StatusProcessTests: ProcessReporting {
                 #expect(problems.count == 1 && problems.first?.hasPrefix(words) == true, "\(problems)")
                 // Acceptances within the minute, the last of them 10 s and 20 s before the last rejection.
                 for (seconds, fcm) in [(11, 0), (21, 1)] {
+                    report.activities[1].rejectedAt = DeadLetterSamples.ago(1)
                     report.activities[1].acceptedAt = DeadLetterSamples.ago(Int64(seconds))
                     try await Self.announce(report, servers)
                     problems = try await Self.problems(prompt).filter { $0.contains("fcm rejects each of drop's") }
