@@ -6,13 +6,30 @@ import Tracing
 
 /// The spans of intake. They are separate from the processing of a batch and exist only if tracing is on.
 extension Intake {
-    /// An event with the data for its spans.
+    /// The names of an event and the data for its spans.
     private struct Taken {
-        let event: Event
+        let app: AppID
+        let type: EventType
+        let event: EventID
+        let trace: TraceParent?
         /// The position of its message.
         let index: Int
         /// The number of named users; `nil` if the event is stored for later or for a wide audience.
         var users: Int?
+
+        /// Reads the names from a notification, whose event would have to be made again.
+        init(_ words: NotificationText, index: Int, users: Int) {
+            (app, type, event) = (words.app, words.content.type, words.content.event)
+            trace = words.content.trace
+            self.index = index
+            self.users = users
+        }
+
+        init(_ event: Event, index: Int) {
+            (app, type, self.event) = (event.app, event.type, event.id)
+            trace = event.traceParent
+            self.index = index
+        }
     }
 
     /// Records one receipt span per event of a batch, with its processing steps.
@@ -21,8 +38,7 @@ extension Intake {
         let end = tracer.time.now()
         var spans: [Span] = []
         for taken in Self.taken(parsed) {
-            let event = taken.event
-            let trace = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler)
+            let trace = EventTrace(of: taken.event, taken.app, under: taken.trace, tracer.sampler)
             guard trace.context.isSampled else { continue }
             let isCopy = parsed.replacements.contains(taken.index)
             // A second receipt has a separate span, because the first may have been exported before its worker died.
@@ -30,7 +46,7 @@ extension Intake {
             let parent = isCopy ? trace.context : trace.parent
             var receipt = Span("receive", .consumer, context, under: parent, during: (start, end))
             receipt.attributes =
-                Span.attributes(event.app, event.type, event.id) + [
+                Span.attributes(taken.app, taken.type, taken.event) + [
                     ("messaging.system", .text("rabbitmq")), ("messaging.operation.type", .text("process")),
                     ("messaging.destination.name", .text(messages[taken.index].queue)),
                     ("messaging.batch.message_count", .number(messages.count)),
@@ -48,9 +64,9 @@ extension Intake {
             switch parsed.messages[index] {
             case .event(let records):
                 records.first.map {
-                    Taken(event: parsed.records[$0].work.words.event, index: index, users: records.count)
+                    Taken(parsed.records[$0].work.words, index: index, users: records.count)
                 }
-            case .plan(let plan): Taken(event: plan.event, index: index)
+            case .plan(let plan): Taken(plan.event, index: index)
             case .cancellation, .feed, .resume, .badges, .page, .invalid, .ignored: nil
             }
         }
@@ -61,8 +77,8 @@ extension Intake {
     /// The page's pushes belong to this trace.
     func trace(_ page: FanoutPage, of words: NotificationText, users: Int, _ batch: Batch) -> SpanContext? {
         guard let tracer = context.tracer, let steps = batch.steps else { return nil }
-        let event = words.event
-        let origin = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler).context
+        let content = words.content
+        let origin = EventTrace(of: content.event, words.app, under: content.trace, tracer.sampler).context
         guard origin.isSampled else { return nil }
         let own = tracer.root(like: origin)
         let taken = steps.all
@@ -70,7 +86,7 @@ extension Intake {
         var span = Span("page", .consumer, own, during: (taken.map(\.start).min() ?? end, end))
         span.links = [origin]
         span.attributes =
-            Span.attributes(event.app, event.type, event.id) + [
+            Span.attributes(words.app, content.type, content.event) + [
                 ("bellhop.fanout", .number(Int(clamping: page.fanout))),
                 ("bellhop.page", .number(Int(clamping: page.page))),
                 ("bellhop.users", .number(users)), ("bellhop.lane", .text(batch.lane.rawValue)),

@@ -34,8 +34,6 @@ struct PushWords {
     let message: PushMessage
     var shortened: TruncatedText?
 
-    init(message: PushMessage) { self.message = message }
-
     func addTitle(to json: inout JSONBytes) {
         guard let shortened else { return json.add("title", .title, of: message.texts) }
         json.add("title", shortened.title)

@@ -99,7 +99,7 @@ package struct FanoutAdmin: Sendable {
         return left
     }
 
-    /// The maximum of open deliveries that are searched for those of fan-outs, for each priority.
+    /// The maximum of open deliveries that are searched for deliveries of fan-outs, for each priority.
     package static let mostSearched = 10_000
 
     /// Returns app and event of the given events with a delivery that waits for its time or another attempt, or that is
