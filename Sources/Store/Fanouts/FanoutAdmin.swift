@@ -105,7 +105,7 @@ package struct FanoutAdmin: Sendable {
     /// Returns app and event of the given events with a delivery that waits for its time or another attempt, or that is
     /// being sent.
     ///
-    /// Of more than ``mostSearched`` such deliveries it reads those that are due first.
+    /// Of more than ``mostSearched`` such deliveries, only the first due are read.
     package func dueEvents(among events: [String]) async throws(PostgresError) -> Set<[String]> {
         guard !events.isEmpty else { return [] }
         let rows = try await pool.run(Self.dueEvents, [.textArray(events)])
