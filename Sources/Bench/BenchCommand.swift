@@ -21,7 +21,7 @@ package enum BenchCommand: Command {
         "bench soak [--for SPAN] [--rate N/s] [--users N] [--seed N] [--json] [--keep]",
         "bench api [--users N] [--stored N] [--connections N] [--streams N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench publishing [--connections N] [--seconds N] [--peer FILE] [--json] [--keep]",
-        "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
+        "bench latency [--events N] [--rate N/s] [--seed N] [--peer FILE] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
         "bench relay [--events N] [--workers N] [--json] [--keep]",
@@ -137,6 +137,9 @@ private struct BenchOrder: Sendable {
         if run == .throughput, peer != nil, words.value("workers") != nil || words.value("stored") != nil {
             throw words.misuse("--peer cannot be combined with --workers or --stored")
         }
+        if peer != nil, ![.throughput, .api, .publishing, .latency].contains(run) {
+            throw words.misuse("--peer is only valid for W1 and with api, publishing or latency")
+        }
         if run != .phases, chart != nil { throw words.misuse("--chart is only valid with phases") }
         if run != .soak, length != nil { throw words.misuse("--for is only valid with soak") }
     }
@@ -172,8 +175,13 @@ private struct BenchOrder: Sendable {
     ) async throws -> BenchReport {
         switch run {
         case .latency:
-            return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate ?? 50)
-                .measure(on: testbed)
+            let run = LatencyRun(
+                workload: workload(events: 500, users: 1_000),
+                rate: rate ?? 50,
+                peer: peer,
+                say: say
+            )
+            return try await run.measure(on: testbed)
         case .cold:
             let run = ColdRun(events: events ?? 50_000, seed: seed, utcHour: utcHour, workers: workers, say: say)
             return try await run.measure(on: testbed)

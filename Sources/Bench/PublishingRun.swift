@@ -46,28 +46,6 @@ struct PublishingRun: Sendable {
         }
     }
 
-    /// The ratios of Bellhop's figure to the peer's, turn by turn.
-    private struct Ratio {
-        private let all: [Double]
-
-        init(_ ours: [Double], _ theirs: [Double]) {
-            all = zip(ours, theirs).filter { $1 > 0 }.map { $0 / $1 }.sorted()
-        }
-
-        private var median: Double { Quantile.of(all, 0.5) }
-        private var least: Double { all.first ?? 0 }
-        private var most: Double { all.last ?? 0 }
-
-        var text: String { "\(median.text(digits: 2)) (\(least.text(digits: 2)) to \(most.text(digits: 2)))" }
-
-        var json: JSONValue {
-            .members([
-                ("median", .decimal(median, digits: 3)), ("least", .decimal(least, digits: 3)),
-                ("most", .decimal(most, digits: 3)),
-            ])
-        }
-    }
-
     func measure(on testbed: Testbed) async throws -> BenchReport {
         guard let app = AppID(validating: Workload.appName) else {
             throw CommandFailure.kernelTellsNothing(of: "the app of the benchmark")
@@ -169,8 +147,8 @@ struct PublishingRun: Sendable {
         ]
         figures += results.map { .shown($0.text) }
         if results.count == 2 {
-            let events = Ratio(results[0].rates, results[1].rates)
-            let cost = Ratio(results[0].costs, results[1].costs)
+            let events = TurnRatio(results[0].rates, results[1].rates)
+            let cost = TurnRatio(results[0].costs, results[1].costs)
             figures.append(.shown("against the peer: \(events.text) × the events, \(cost.text) × the processor time"))
             figures.append(.told("ratios", .members([("events", events.json), ("cpu", cost.json)])))
         }

@@ -192,6 +192,9 @@ final class Testbed: Sendable {
         return child
     }
 
+    /// Returns the queries about the tables of a worker or of a peer.
+    func ledger(of tables: BenchmarkBook.Tables) -> BenchmarkBook { BenchmarkBook(pool: owner, tables: tables) }
+
     /// Fills the tables with the workload's users.
     func seed(_ workload: Workload) async throws {
         let people = BenchmarkPeopleBook(pool: owner)

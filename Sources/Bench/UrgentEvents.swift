@@ -136,20 +136,26 @@ final class UrgentEvents: Sendable {
 struct UrgentDelays: Sendable {
     let count: Int
     let p50: Double
+    let p90: Double
     let p99: Double
 
     init(_ delays: [Double?], _ range: Range<Int>) {
         let sorted = delays[range].compactMap { $0 }.sorted()
         count = sorted.count
         p50 = Quantile.of(sorted, 0.5)
+        p90 = Quantile.of(sorted, 0.9)
         p99 = Quantile.of(sorted, 0.99)
     }
 
     var json: JSONValue {
         .members([
-            ("events", .int(count)), ("p50", .decimal(p50, digits: 3)), ("p99", .decimal(p99, digits: 3)),
+            ("events", .int(count)), ("p50", .decimal(p50, digits: 3)), ("p90", .decimal(p90, digits: 3)),
+            ("p99", .decimal(p99, digits: 3)),
         ])
     }
 
-    var words: String { "median \(p50.text(digits: 2)) ms, p99 \(p99.text(digits: 2)) ms, \(count) events" }
+    var words: String {
+        let figures = [("median", p50), ("p90", p90), ("p99", p99)].map { "\($0) \($1.text(digits: 2)) ms" }
+        return figures.joined(separator: ", ") + ", \(count) events"
+    }
 }

@@ -202,14 +202,18 @@ struct BenchmarkBook: Sendable {
         return Int(clamping: owed)
     }
 
-    /// Returns whether the row is committed.
+    /// Returns whether the row of an event for a user is committed.
     ///
-    /// The query uses the primary key, so that its cost is small.
-    func isRecorded(_ key: NotificationKey) async throws(StoreError) -> Bool {
-        let parameters: [Parameter] = [
-            .text(key.recipient.app.text), .text(key.recipient.user.text), .integer(key.notification.number),
-        ]
-        return try await pool.run(Self.lookUp, parameters).count > 0
+    /// The keys of all tables begin with the user, so that its cost is small.
+    func isRecorded(_ event: String, of user: String, in app: String) async throws(StoreError) -> Bool {
+        let statement = Statement(
+            """
+            SELECT 1 FROM \(tables.notifications)
+            WHERE person = (SELECT number FROM people WHERE app = $1 AND user_id = $2) AND event_id = $3
+            """,
+            effect: .reads
+        )
+        return try await pool.run(statement, [.text(app), .text(user), .text(event)]).count > 0
     }
 
     func endings(since mark: Mark) async throws(StoreError) -> [Ending: Int] {
@@ -285,13 +289,5 @@ struct BenchmarkBook: Sendable {
                'projects/bellhop-sandbox/messages/1'
         FROM stored
         """
-    )
-
-    private static let lookUp = Statement(
-        """
-        SELECT 1 FROM inbox
-        WHERE person = (SELECT number FROM people WHERE app = $1 AND user_id = $2) AND id = $3
-        """,
-        effect: .reads
     )
 }
