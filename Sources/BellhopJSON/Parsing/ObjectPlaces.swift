@@ -24,17 +24,17 @@ package struct ObjectPlaces {
     /// The members of the objects in it.
     package let inner: UnsafeBufferPointer<Member>
 
-    /// Runs `body` on the members of the object in `json`; `nil` if the text was declined.
+    /// Runs `body` on the members of the object in `json`, unless the text is declined.
     ///
-    /// The places are valid only during the call.
-    package static func with<Result>(_ json: Text, _ body: (ObjectPlaces) -> Result?) -> Result? {
+    /// The places are valid only during the call. It is not generic, since it could not be specialised in other modules.
+    package static func read(_ json: Text, _ body: (ObjectPlaces) -> Void) {
         withUnsafeTemporaryAllocation(of: Member.self, capacity: mostMembers) { outer in
             withUnsafeTemporaryAllocation(of: Member.self, capacity: mostMembers) { inner in
                 var reader = PlaceReader(cursor: TextCursor(json), inner: inner)
                 guard let count = reader.readDocument(into: outer), UTF8Check.firstFault(in: json) == nil else {
-                    return nil
+                    return
                 }
-                return body(
+                body(
                     ObjectPlaces(
                         members: UnsafeBufferPointer(rebasing: outer[..<count]),
                         inner: UnsafeBufferPointer(rebasing: inner[..<reader.innerCount])

@@ -77,14 +77,16 @@ package struct PlainEventReader {
         guard envelope.headers.isEmpty, envelope.publishedBytes == nil, envelope.body.count <= envelope.limit,
             case .plain? = try? ContentForm(envelope.contentType)
         else { return nil }
-        return envelope.body.withUnsafeBufferPointer { text in
-            ObjectPlaces.with(text) { places in
+        var result: Result?
+        envelope.body.withUnsafeBufferPointer { text in
+            ObjectPlaces.read(text) { places in
                 guard let plain = PlainEvent(places), let catalog = catalogs.catalog(named: plain.app),
                     let type = catalog.type(named: plain.eventType)
-                else { return nil }
-                return body(plain, catalog, type)
+                else { return }
+                result = body(plain, catalog, type)
             }
         }
+        return result
     }
 
     /// Whether the envelope does not contradict the body's names, and no mapping converts messages of this name.

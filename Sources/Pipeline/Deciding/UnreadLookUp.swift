@@ -24,12 +24,10 @@ struct UnreadLookUp: Sendable {
         if let counted, counted.isEmpty { return }
         // The check for such a device is faster than the check for membership in the set.
         let readers = people.indices.filter { place in
-            let (key, person) = (people.keys[place], people.values[place])
-            guard person.pushEnabled, !person.devices.isEmpty, let catalog = catalogs[key.app] else { return false }
-            return person.devices.indices.contains { index in
-                let platform = person.devices[index].platform
-                return catalog.badgePlatforms.contains(platform) && platforms.contains(platform)
-            } && counted?.contains(key) != false
+            guard Self.hasDevice(on: platforms, people.values[place], catalogs[people.keys[place].app]) else {
+                return false
+            }
+            return counted?.contains(people.keys[place]) != false
         }.map { people.keys[$0] }
         guard !readers.isEmpty else { return }
         let types = typesWithoutNumber(of: readers)
@@ -54,6 +52,20 @@ struct UnreadLookUp: Sendable {
             "unread notifications cannot be counted, sending without the number",
             ["users": .integer(uncounted)]
         )
+    }
+
+    /// Whether a push to the user may show the number.
+    private static func hasDevice(
+        on platforms: Set<DevicePlatform>,
+        _ person: borrowing Recipient,
+        _ catalog: Catalog?
+    ) -> Bool {
+        guard person.pushEnabled, !person.devices.isEmpty, let catalog else { return false }
+        for index in person.devices.indices {
+            let platform = person.devices[index].platform
+            if catalog.badgePlatforms.contains(platform), platforms.contains(platform) { return true }
+        }
+        return false
     }
 
     /// The time for which a count is divided after its first failure.

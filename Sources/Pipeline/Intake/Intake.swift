@@ -223,7 +223,7 @@ package final class Intake: Sendable {
                     let keys = Set(keys)
                     return entries.filter { keys.contains($0.work) }.map(\.index)
                 },
-                { [store = worker.store] keys throws(StoreError) in try await store.recipients(of: Set(keys)) }
+                { [store = worker.store] keys throws(StoreError) in try await store.recipients(of: keys) }
             )
             guard let found else { return nil }
             people = found.values.count == 1 ? found.values[0] : found.values.reduce(into: [:]) { $0.merge($1) { $1 } }
@@ -266,7 +266,7 @@ package final class Intake: Sendable {
     private func badges(_ entries: [Entry<UserKey>], _ decider: Decider, _ batch: Batch) async -> [OutgoingDelivery] {
         guard !entries.isEmpty else { return [] }
         let found = await batch.persistence.ask(Array(Set(entries.map(\.work)))) {
-            [store = worker.store] keys throws(StoreError) in try await store.recipients(of: Set(keys))
+            [store = worker.store] keys throws(StoreError) in try await store.recipients(of: keys)
         }
         guard let found else {
             batch.messages.giveUp(entries.map(\.index))

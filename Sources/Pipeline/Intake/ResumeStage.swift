@@ -184,7 +184,7 @@ struct ResumeStage: Sendable {
         }
         let users = await batch.persistence.ask(Array(Set(keys.map(\.recipient)))) {
             [store] keys throws(StoreError) in
-            try await store.recipients(of: Set(keys))
+            try await store.recipients(of: keys)
         }
         guard let users else { return nil }
         for people in users.values { found.recipients.merge(people) { first, _ in first } }

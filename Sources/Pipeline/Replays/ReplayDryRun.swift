@@ -100,7 +100,7 @@ package struct ReplayDryRun: Sendable {
     ) async throws(StoreError) -> [ReplayPrediction] {
         let states = try await ledger.states(of: keys)
         let stored = try await store.notifications(Array(Set(keys.map(\.notification))))
-        let people = try await store.recipients(of: Set(keys.map(\.notification.recipient)))
+        let people = try await store.recipients(of: Array(Set(keys.map(\.notification.recipient))))
         let follows = try await store.follows(stored.follows)
         return keys.map { key in
             switch states[key] {
@@ -164,7 +164,7 @@ package struct ReplayDryRun: Sendable {
         for start in stride(from: 0, to: sorted.records.count, by: Self.pairsAtOnce) {
             let chunk = Array(sorted.records[start..<min(start + Self.pairsAtOnce, sorted.records.count)])
             let outcomes = try await store.foresee(chunk.map(\.work))
-            let people = try await store.recipients(of: Set(chunk.map(\.work.key.recipient)))
+            let people = try await store.recipients(of: Array(Set(chunk.map(\.work.key.recipient))))
             for (entry, outcome) in zip(chunk, outcomes) {
                 let person = people[entry.work.key.recipient] ?? Recipient()
                 let known = Facts(person: person, decider: decider, gates: gates)

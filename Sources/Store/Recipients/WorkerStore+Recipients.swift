@@ -8,21 +8,20 @@ extension WorkerStore {
     /// Returns the stored data of each user, in one round trip for any number of users.
     ///
     /// The returned keys contain the users' numbers. A user without stored data has the defaults and no number.
-    package func recipients(of keys: Set<UserKey>) async throws(PostgresError) -> [UserKey: Recipient] {
+    package func recipients(of keys: [UserKey]) async throws(PostgresError) -> [UserKey: Recipient] {
         guard !keys.isEmpty else { return [:] }
-        let order = Array(keys)
-        let rows = try await pool.run(Self.people, UserKey.parameters(order))
+        let rows = try await pool.run(Self.people, UserKey.parameters(keys))
         var found: [UserKey: Recipient] = [:]
-        found.reserveCapacity(order.count)
+        found.reserveCapacity(keys.count)
         let reader = RecipientDecoder()
         for row in rows.indices {
-            guard let place = try rows.place(row, 0, in: order.indices) else { continue }
-            var key = order[place]
+            guard let place = try rows.place(row, 0, in: keys.indices) else { continue }
+            var key = keys[place]
             let recipient = try reader.read(rows, row, from: 1, numbering: &key)
             found[key] = recipient
         }
-        guard found.count < order.count else { return found }
-        for key in order where found[key] == nil { found[key] = Recipient() }
+        guard found.count < keys.count else { return found }
+        for key in keys where found[key] == nil { found[key] = Recipient() }
         return found
     }
 

@@ -3,7 +3,7 @@ package import BellhopRules
 /// A batch's view of the database, with one method for each step that accesses it.
 package protocol WorkerDatabase: Sendable {
     // Users and messages.
-    func recipients(of keys: Set<UserKey>) async throws(StoreError) -> [UserKey: Recipient]
+    func recipients(of keys: [UserKey]) async throws(StoreError) -> [UserKey: Recipient]
     /// Returns the numbers of unread notifications that devices show.
     func unread(
         of people: [UserKey],

@@ -194,7 +194,7 @@ struct RecordPromises {
             )
             let device = try await fixture.register("u1", token: "t1")
             let keys = [try StoreFixture.user("u1"), try StoreFixture.user("nobody")]
-            let found = try await fixture.store.recipients(of: Set(keys))
+            let found = try await fixture.store.recipients(of: keys)
             let known = try #require(found[keys[0]])
             #expect(known.timezone?.text == "Europe/Oslo" && known.locale == nil && !known.emailEnabled)
             #expect(known.devices == [device] && !device.wasReached)

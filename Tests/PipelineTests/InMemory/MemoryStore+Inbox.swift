@@ -6,10 +6,10 @@ import BellhopRules
 
 /// Users and their notifications.
 extension MemoryStore {
-    func recipients(of keys: Set<UserKey>) async throws(PostgresError) -> [UserKey: Recipient] {
+    func recipients(of keys: [UserKey]) async throws(PostgresError) -> [UserKey: Recipient] {
         try answering { (state) throws(PostgresError) in
             try state.read(keys.map(\.user))
-            return Dictionary(uniqueKeysWithValues: keys.map { ($0, state.people[$0] ?? Recipient()) })
+            return Dictionary(keys.map { ($0, state.people[$0] ?? Recipient()) }) { first, _ in first }
         }
     }
 

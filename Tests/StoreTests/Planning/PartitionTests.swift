@@ -47,7 +47,7 @@ struct PartitionTests {
         _ = try await inbox.record(records, as: .fresh)
         let keys = records.map(\.key)
         _ = try await inbox.notifications(keys)
-        let people = try await WorkerStore(pool: pool).recipients(of: Set(keys.map(\.recipient)))
+        let people = try await WorkerStore(pool: pool).recipients(of: keys.map(\.recipient))
         _ = try await inbox.unread(of: Array(people.keys))
         let lines = try await ledger.claim(keys, as: claim).claimed.map(\.key)
         let taken = lines.prefix(10).map { Settlement($0, .accepted, providerMessageID: "t", dueIn: .zero) }

@@ -108,7 +108,7 @@ struct StatementCoverage {
         _ = try await inbox.foresee(records)
         let keys = records.map(\.key)
         _ = try await inbox.notifications(keys)
-        let people = try await WorkerStore(pool: pool).recipients(of: Set(keys.map(\.recipient)))
+        let people = try await WorkerStore(pool: pool).recipients(of: keys.map(\.recipient))
         _ = try await inbox.unread(of: Array(people.keys))
         _ = try await WorkerStore(pool: pool).recentPushes(
             people.keys.map { RecentPushQuestion($0, burst: ("key", .seconds(60)), most: 5) }
@@ -201,7 +201,7 @@ struct StatementCoverage {
 
     private func people() async throws {
         let keys = try users.map(Self.recipient)
-        _ = try await WorkerStore(pool: pool).recipients(of: Set(keys))
+        _ = try await WorkerStore(pool: pool).recipients(of: keys)
         let reached = WorkerStore(pool: pool)
         _ = try await reached.note(
             try keys.map { key in

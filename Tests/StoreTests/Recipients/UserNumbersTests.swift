@@ -71,7 +71,7 @@ struct UserNumbersTests {
             )
             let app = try #require(AppID(validating: "drop"))
             let keys = try users.map { UserKey(app: app, user: try #require(UserID(validating: $0))) }
-            let found = try await WorkerStore(pool: servers.pool).recipients(of: Set(keys))
+            let found = try await WorkerStore(pool: servers.pool).recipients(of: keys)
             let said = keys.map { found[$0]?.preferences?.enabled }
             #expect(said == [false, true, true, false, true, true])
         }

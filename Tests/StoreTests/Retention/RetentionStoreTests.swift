@@ -91,7 +91,7 @@ struct RetentionStoreTests {
             _ = try await inbox.record(records, as: .fresh)
             try await servers.age("inbox", "created_at", event: "old")
             _ = try await servers.retire(.notifications)
-            let users = Set(records.map(\.key.recipient))
+            let users = records.map(\.key.recipient)
             _ = try await WorkerStore(pool: servers.pool).recipients(of: users)
             _ = try await inbox.record(records, as: .fresh)
             #expect(try await servers.count("SELECT count(*) FROM inbox") == 1)
