@@ -9,7 +9,10 @@ extension WorkerStore {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
             let history = connection.history
-            let areKnown = settlements.indices.allSatisfy { settlements[$0].isNumbered(in: history) }
+            // Calling a method of an element would copy it.
+            let areKnown = settlements.indices.allSatisfy { place in
+                settlements[place].key.notification.recipient.number?.history == history
+            }
             let known = areKnown ? settlements : settlements.filter { $0.isNumbered(in: history) }
             let count = known.isEmpty ? 0 : try Self.settle(known, claim, on: connection)
             guard count < settlements.count else { return count }

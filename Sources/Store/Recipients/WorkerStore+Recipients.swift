@@ -64,7 +64,9 @@ struct RecipientDecoder {
         numbering key: inout UserKey
     ) throws(PostgresError) -> Recipient {
         key.number = try rows.optionalPersonNumber(row, .index(column))
-        return key.number == nil ? Recipient() : try Recipient(rows, row, from: column + 1, Self.documents)
+        var recipient = Recipient()
+        if key.number != nil { try recipient.read(rows, row, from: column + 1, Self.documents) }
+        return recipient
     }
 }
 
@@ -126,14 +128,13 @@ private final class PreferenceCache: Sendable {
 }
 
 extension Recipient {
-    /// Creates a user from the columns after the number.
-    fileprivate init(
+    /// Reads the columns after the number.
+    fileprivate mutating func read(
         _ rows: Rows,
         _ row: Int,
         from column: Int,
         _ documents: PreferenceCache
     ) throws(PostgresError) {
-        self.init()
         locale = try rows.optionalText(row, .index(column)).flatMap(LanguageTag.init(validating:))
         timezone = try rows.optionalText(row, .index(column + 1)).flatMap(TimeZoneName.init(validating:))
         pushEnabled = try rows.boolean(row, .index(column + 2))
@@ -156,7 +157,6 @@ extension Recipient {
             }
         }
     }
-
 }
 
 extension MetricsRegistry {
