@@ -53,10 +53,14 @@ struct LatencyRun: Sendable {
             try testbed.start([WorkerCommand.name], log: "worker1")
         }
         guard let peer else { return [worker] }
-        let program = try await PeerWorker(peer, on: testbed, stub)
+        var program = try await PeerWorker(peer, on: testbed, stub)
+        // No event comes soon enough to share a batch with another.
+        program.patience = 0
         return [
             worker,
-            Contestant(name: "peer", ledger: testbed.ledger(of: .peer)) { try await program.start(on: testbed) },
+            Contestant(name: "peer", ledger: testbed.ledger(of: .peer)) { [program] in
+                try await program.start(on: testbed)
+            },
         ]
     }
 

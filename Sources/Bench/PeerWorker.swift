@@ -12,13 +12,15 @@ import Settings
 /// It gets its settings as environment variables. It consumes `QUEUE` at `AMQP_URL`, and reads `people` in the schema
 /// `SCHEMA` at `DATABASE_URL`. It creates its tables there (``BenchmarkBook/Tables/peer``) and reports a line `consuming`
 /// on stderr. It sends each push to `PUSH_URL`, whose certificate an authority in `PUSH_CA` has issued, with
-/// `ACCESS_TOKEN`.
+/// `ACCESS_TOKEN`. An incomplete batch waits `PATIENCE_MS` for more events.
 struct PeerWorker: Sendable {
     let program: String
     private let account: ServiceAccount
     private let token: AccessToken
     /// Where its pushes go.
     var endpoint: String
+    /// How long an incomplete batch waits for more events, in milliseconds.
+    var patience = 5
 
     /// Fetches an access token for the peer from the strict sandbox.
     init(_ program: String, on testbed: Testbed, _ stub: PushStub) async throws {
@@ -65,6 +67,7 @@ struct PeerWorker: Sendable {
                 "DATABASE_URL": configuration.databaseURL?.revealed, "SCHEMA": "\(configuration.namespace)",
                 "PUSH_URL": "\(endpoint)/v1/projects/\(account.projectID)/messages:send",
                 "PUSH_CA": PushStub.authoritiesFile(testbed), "ACCESS_TOKEN": token.secret.revealed,
+                "PATIENCE_MS": String(patience),
             ]
         )
         let deadline = ContinuousClock.now + .seconds(60)

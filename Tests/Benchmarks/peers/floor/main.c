@@ -60,12 +60,12 @@ static amqp_connection_state_t open_broker(void) {
     return broker;
 }
 
-// Waits for a message and takes those that follow within a few milliseconds; returns their number.
-static int gather(amqp_connection_state_t broker, amqp_envelope_t *envelopes) {
+// Waits for a message and takes those that follow within PATIENCE_MS each; returns their number.
+static int gather(amqp_connection_state_t broker, amqp_envelope_t *envelopes, int patience) {
     int count = 0;
     while (count < batch_size && !is_stopping) {
-        struct timeval patience = {0, count == 0 ? 200000 : 5000};
-        amqp_rpc_reply_t reply = amqp_consume_message(broker, &envelopes[count], &patience, 0);
+        struct timeval timeout = {0, count == 0 ? 200000 : patience * 1000};
+        amqp_rpc_reply_t reply = amqp_consume_message(broker, &envelopes[count], &timeout, 0);
         if (reply.reply_type == AMQP_RESPONSE_NORMAL) {
             count++;
         } else if (reply.library_error != AMQP_STATUS_TIMEOUT) {
@@ -123,9 +123,10 @@ static void *work(void *unused) {
     struct push *pushes = calloc(batch_size * devices_per_user, sizeof(*pushes));
     amqp_envelope_t *envelopes = calloc(batch_size, sizeof(*envelopes));
     amqp_connection_state_t broker = open_broker();
+    int patience = atoi(setting("PATIENCE_MS"));
     fprintf(stderr, "consuming\n");
     while (!is_stopping) {
-        int count = gather(broker, envelopes);
+        int count = gather(broker, envelopes, patience);
         if (count == 0) continue;
         for (int i = 0; i < count; i++) {
             amqp_bytes_t body = envelopes[i].message.body;

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -20,8 +21,6 @@ const (
 	prefetch  = 1024
 	// Batches whose steps may overlap: while one waits for the database, another pushes.
 	overlap = 3
-	// The longest time for which an incomplete batch waits for more events.
-	patience = 5 * time.Millisecond
 	// Collections begin when the heap has grown by this, in percent: a batch makes much garbage and keeps little.
 	heapGrowth = 400
 )
@@ -44,6 +43,10 @@ func main() {
 	pusher, err := newPusher(os.Getenv("PUSH_URL"), os.Getenv("PUSH_CA"), os.Getenv("ACCESS_TOKEN"))
 	if err != nil {
 		log.Fatal("reading the authority: ", err)
+	}
+	patience, err := strconv.Atoi(os.Getenv("PATIENCE_MS"))
+	if err != nil {
+		log.Fatal("reading PATIENCE_MS: ", err)
 	}
 	connection, err := amqp.Dial(os.Getenv("AMQP_URL"))
 	if err != nil {
@@ -68,7 +71,7 @@ func main() {
 	acknowledged := make(chan struct{})
 	go acknowledge(running, acknowledged)
 	for {
-		gathered := gather(ctx, messages)
+		gathered := gather(ctx, messages, time.Duration(patience)*time.Millisecond)
 		if len(gathered) == 0 {
 			break
 		}
@@ -92,8 +95,8 @@ func main() {
 	connection.Close()
 }
 
-// gather waits for a message and returns it with those that follow shortly; none if the worker must end.
-func gather(ctx context.Context, messages <-chan amqp.Delivery) []amqp.Delivery {
+// gather waits for a message and returns it with those that follow within patience; none if the worker must end.
+func gather(ctx context.Context, messages <-chan amqp.Delivery, patience time.Duration) []amqp.Delivery {
 	var gathered []amqp.Delivery
 	select {
 	case message, ok := <-messages:
