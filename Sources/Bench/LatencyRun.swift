@@ -21,7 +21,7 @@ struct LatencyRun: Sendable {
     private static let warmUp = 50
 
     /// A program that processes the events, with the tables that it writes.
-    private struct Contestant: Sendable {
+    private struct Program: Sendable {
         let name: String
         let ledger: BenchmarkBook
         let start: @Sendable () async throws -> BenchChild
@@ -30,16 +30,16 @@ struct LatencyRun: Sendable {
     func measure(on testbed: Testbed) async throws -> BenchReport {
         let stub = try await PushStub.start(testbed, at: nil)
         try await testbed.seed(workload)
-        let contestants = try await contestants(testbed, stub)
+        let programs = try await programs(testbed, stub)
         let load = ProcessTable.load()
-        var delays = contestants.map { LatencyDelays(program: $0.name) }
+        var delays = programs.map { LatencyDelays(program: $0.name) }
         var events = 0..<workload.events + Self.warmUp
         // Without a peer there is nothing to alternate with.
         for turn in 0..<(peer == nil ? 1 : Self.turns) {
             // The programs take the first place of a turn alternately.
-            for place in contestants.indices.map({ ($0 + turn) % contestants.count }) {
-                if peer != nil { say("\(contestants[place].name), turn \(turn + 1)") }
-                delays[place].turns.append(try await times(of: events, contestants[place], testbed))
+            for place in programs.indices.map({ ($0 + turn) % programs.count }) {
+                if peer != nil { say("\(programs[place].name), turn \(turn + 1)") }
+                delays[place].turns.append(try await times(of: events, programs[place], testbed))
                 events = events.upperBound..<events.upperBound + events.count
             }
         }
@@ -48,18 +48,18 @@ struct LatencyRun: Sendable {
 
     private static let turns = 3
 
-    private func contestants(_ testbed: Testbed, _ stub: PushStub) async throws -> [Contestant] {
-        let worker = Contestant(name: "Bellhop", ledger: testbed.ledger(of: .own)) {
+    private func programs(_ testbed: Testbed, _ stub: PushStub) async throws -> [Program] {
+        let own = Program(name: "Bellhop", ledger: testbed.ledger(of: .own)) {
             try testbed.start([WorkerCommand.name], log: "worker1")
         }
-        guard let peer else { return [worker] }
-        var program = try await PeerWorker(peer, on: testbed, stub)
+        guard let peer else { return [own] }
+        var worker = try await PeerWorker(peer, on: testbed, stub)
         // No event comes soon enough to share a batch with another.
-        program.patience = 0
+        worker.patience = 0
         return [
-            worker,
-            Contestant(name: "peer", ledger: testbed.ledger(of: .peer)) { [program] in
-                try await program.start(on: testbed)
+            own,
+            Program(name: "peer", ledger: testbed.ledger(of: .peer)) { [worker] in
+                try await worker.start(on: testbed)
             },
         ]
     }
@@ -68,15 +68,15 @@ struct LatencyRun: Sendable {
     /// events.
     private func times(
         of events: Range<Int>,
-        _ contestant: Contestant,
+        _ program: Program,
         _ testbed: Testbed
     ) async throws -> [Double] {
-        let process = try await contestant.start()
+        let process = try await program.start()
         var samples: [Double] = []
         let clock = ContinuousClock()
         var turn = clock.now
         for event in events {
-            let took = try await time(event, contestant.ledger, process, testbed)
+            let took = try await time(event, program.ledger, process, testbed)
             if event >= events.lowerBound + Self.warmUp { samples.append(took.secondsAsDouble * 1e3) }
             turn = max(turn.advanced(by: .seconds(1) / rate), clock.now)
             try await clock.sleep(until: turn)

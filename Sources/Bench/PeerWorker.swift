@@ -19,7 +19,7 @@ struct PeerWorker: Sendable {
     private let token: AccessToken
     /// Where its pushes go.
     var endpoint: String
-    /// How long an incomplete batch waits for more events, in milliseconds.
+    /// The time for which an incomplete batch waits for more events, in milliseconds.
     var patience = 5
 
     /// Fetches an access token for the peer from the strict sandbox.

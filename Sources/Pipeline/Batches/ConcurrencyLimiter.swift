@@ -1,17 +1,24 @@
-import BellhopRules
 import Synchronization
 
 /// Admits a limited number of tasks at a time, in the order of their arrival.
 final class ConcurrencyLimiter: Sendable {
     private struct State {
-        var places: Int
+        var running = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
+    private let places: @Sendable () -> Int
 
-    init(places: Int) {
-        state = Mutex(State(places: max(1, places)))
+    /// Creates a limiter whose number of places may change.
+    ///
+    /// The number is read whenever a task enters or leaves. A task that has entered keeps its place if the number falls.
+    init(places: @escaping @Sendable () -> Int) {
+        self.places = places
+    }
+
+    convenience init(places: Int) {
+        self.init { places }
     }
 
     /// The number of waiting tasks.
@@ -19,44 +26,24 @@ final class ConcurrencyLimiter: Sendable {
 
     func enter() async {
         await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
-                guard state.places > 0 else {
-                    state.waiting.append(continuation)
-                    return false
-                }
-                state.places -= 1
-                return true
-            }
-            if isFree { continuation.resume() }
+            admit { $0.waiting.append(continuation) }
         }
     }
 
     func leave() {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard !state.waiting.isEmpty else {
-                state.places += 1
-                return nil
-            }
-            return state.waiting.removeFirst()
+        admit { $0.running -= 1 }
+    }
+
+    /// Changes the state and admits tasks while there are places.
+    private func admit(after change: (inout sending State) -> Void) {
+        let admitted = state.withLock { state in
+            change(&state)
+            let free = max(1, places()) - state.running
+            let first = Array(state.waiting.prefix(max(0, free)))
+            state.waiting.removeFirst(first.count)
+            state.running += first.count
+            return first
         }
-        next?.resume()
-    }
-}
-
-/// Limits the fan-out pages that a worker reads, decides and records concurrently per lane, however many have arrived.
-///
-/// A page is as much work as hundreds of other messages. While its pushes are in flight, it occupies no place here.
-struct PageConcurrencyLimiter: Sendable {
-    private let limiters: [Lane: ConcurrencyLimiter]
-
-    init(atOnce: Int = 2) {
-        limiters = Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, ConcurrencyLimiter(places: atOnce)) })
-    }
-
-    /// Runs a page's first half when it has a place.
-    func pass<Value>(_ lane: Lane, _ work: () async -> Value) async -> Value {
-        await limiters[lane]?.enter()
-        defer { limiters[lane]?.leave() }
-        return await work()
+        for task in admitted { task.resume() }
     }
 }

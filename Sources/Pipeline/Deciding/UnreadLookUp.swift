@@ -57,7 +57,7 @@ struct UnreadLookUp: Sendable {
     /// Whether a push to the user may show the number.
     private static func hasDevice(
         on platforms: Set<DevicePlatform>,
-        _ person: borrowing Recipient,
+        _ person: Recipient,
         _ catalog: Catalog?
     ) -> Bool {
         guard person.pushEnabled, !person.devices.isEmpty, let catalog else { return false }

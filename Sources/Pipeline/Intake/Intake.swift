@@ -50,7 +50,7 @@ package final class Intake: Sendable {
         )
         dispatcher = worker.dispatcher(context)
         settler = worker.settler(context)
-        pageGates = PageConcurrencyLimiter()
+        pageGates = PageConcurrencyLimiter(time: context.time)
         rehearsal = Rehearsal(store: worker.store, context: context)
         report = IntakeReport(logger: context.logger, deadLettered: context.deadLettered) {
             [outlets = worker.outlets] in outlets.accepted
@@ -63,6 +63,7 @@ package final class Intake: Sendable {
     /// Runs the first half: stores everything that must be in the database.
     func store(_ messages: [IncomingMessage], _ batchContext: Batch.Context) async -> StoredBatch {
         let started = context.time.now()
+        pageGates.noteMessages(of: batchContext.lane)
         let batch = Batch(messages, batchContext, context)
         let decider = decider(at: batch.now)
         let parsed = ParsedBatch(messages, catalogs: decider.catalogs, names: worker.names, arrival: batch.now)
