@@ -191,13 +191,10 @@ struct BenchCommandTests {
         .enabled(if: canBuildFloor, "cc, or Debian's headers of libpq, are missing")
     )
     func peer() async throws {
-        let folder = NSTemporaryDirectory() + Servers.uniqueName("peers")
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let build = Self.root.appendingPathComponent("Tests/Benchmarks/peers/build").path
-        let built = try await Self.run(build, [folder, "floor"])
-        try #require(built.status == 0, "\(built.errors)")
-        let report = try await Self.report(["--events", "300", "--users", "200", "--peer", folder + "/floor"])
-        #expect(report["peer"] as? String == folder + "/floor")
+        let floor = try await Floor()
+        defer { floor.remove() }
+        let report = try await Self.report(["--events", "300", "--users", "200", "--peer", floor.path])
+        #expect(report["peer"] as? String == floor.path)
         #expect((report["eventsPerSecond"] as? Double ?? 0) > 0)
         let verification = try #require(report["verification"] as? [String: Any])
         #expect(verification["passed"] as? Bool == true, "\(verification)")
@@ -211,13 +208,10 @@ struct BenchCommandTests {
         .enabled(if: canBuildFloor, "cc, or Debian's headers of libpq, are missing")
     )
     func latency() async throws {
-        let folder = NSTemporaryDirectory() + Servers.uniqueName("peers")
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let build = Self.root.appendingPathComponent("Tests/Benchmarks/peers/build").path
-        let built = try await Self.run(build, [folder, "floor"])
-        try #require(built.status == 0, "\(built.errors)")
+        let floor = try await Floor()
+        defer { floor.remove() }
         let report = try await Self.report([
-            "latency", "--events", "20", "--rate", "200/s", "--peer", folder + "/floor",
+            "latency", "--events", "20", "--rate", "200/s", "--peer", floor.path,
         ])
         for program in ["milliseconds", "peerMilliseconds"] {
             let delays = try #require(report[program] as? [String: Any])
@@ -226,6 +220,21 @@ struct BenchCommandTests {
         let ratios = try #require(report["ratios"] as? [String: [String: Any]])
         #expect(Set(ratios.keys) == ["median", "p99"])
         #expect(ratios.values.allSatisfy { ($0["median"] as? Double ?? 0) > 0 }, "\(ratios)")
+    }
+
+    /// The peer `floor`, built for a test.
+    private struct Floor {
+        private let folder = NSTemporaryDirectory() + Servers.uniqueName("peers")
+
+        var path: String { folder + "/floor" }
+
+        init() async throws {
+            let build = root.appendingPathComponent("Tests/Benchmarks/peers/build").path
+            let built = try await run(build, [folder, "floor"])
+            try #require(built.status == 0, "\(built.errors)")
+        }
+
+        func remove() { try? FileManager.default.removeItem(atPath: folder) }
     }
 
     private static let canBuildFloor = ["/usr/bin/cc", "/usr/include/postgresql/libpq-fe.h"]
