@@ -17,7 +17,7 @@ final class PageConcurrencyLimiter: Sendable {
 
     /// The arrival of the latest urgent message.
     private final class Urgency: Sendable {
-        /// For how long after a message others are expected.
+        /// The time for which more messages are expected after one.
         static let length = Duration.seconds(1)
 
         private let time: any TimeSource

@@ -9,11 +9,10 @@ extension WorkerStore {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
             let history = connection.history
-            // Calling a method of an element would copy it.
-            let areKnown = settlements.indices.allSatisfy { place in
-                settlements[place].key.notification.recipient.number?.history == history
-            }
-            let known = areKnown ? settlements : settlements.filter { $0.isNumbered(in: history) }
+            // A method of the element, or a loop over the elements, would copy each of them.
+            let isKnown = { settlements[$0].key.notification.recipient.number?.history == history }
+            let areKnown = settlements.indices.allSatisfy(isKnown)
+            let known = areKnown ? settlements : settlements.indices.filter(isKnown).map { settlements[$0] }
             let count = known.isEmpty ? 0 : try Self.settle(known, claim, on: connection)
             guard count < settlements.count else { return count }
             // Some users have no number that is valid in this history, or have a new number: an erasure ends a number,
@@ -127,10 +126,6 @@ extension Settlement {
     /// Whether the provider accepted the delivery at this attempt and nothing else must be stored.
     fileprivate var isPlainDelivery: Bool {
         state == .delivered && reason == nil && burnsAttempt && !outcomeIsUnknown && wait == nil
-    }
-
-    fileprivate func isNumbered(in history: DatabaseHistory) -> Bool {
-        key.notification.recipient.number?.history == history
     }
 
     /// Returns the settlement with the user's current number; `nil` if the number is unknown or has not changed.

@@ -24,10 +24,13 @@ struct PageConcurrencyLimiterTests {
     private final class Pages: Sendable {
         private let limiter: PageConcurrencyLimiter
         private let running = Mutex<[DrainSignal]>([])
+        private let left = Mutex(0)
 
         init(_ limiter: PageConcurrencyLimiter) { self.limiter = limiter }
 
         var count: Int { running.withLock(\.count) }
+        /// The number of pages that have given back their place.
+        var ended: Int { left.withLock { $0 } }
 
         func run(in lane: Lane) async {
             let end = DrainSignal()
@@ -35,6 +38,7 @@ struct PageConcurrencyLimiterTests {
                 running.withLock { $0.append(end) }
                 await end.wait()
             }
+            left.withLock { $0 += 1 }
         }
 
         func release() { running.withLock { $0.removeFirst() }.fire() }
@@ -98,13 +102,15 @@ struct PageConcurrencyLimiterTests {
         try await expect(2, of: 3, in: .urgent)
     }
 
-    @Test("pages that run when an urgent message arrives go on, and only one of them is replaced")
+    @Test("pages that run when an urgent message arrives go on, and the first that ends is not replaced")
     func arrival() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 { group.addTask { [pages] in await pages.run(in: .normal) } }
             try await self.await(2, waiting: 2, in: .normal)
             limiter.noteMessages(of: .urgent)
+            #expect(pages.count == 2)
             pages.release()
+            try await eventually("the first page has ended") { pages.ended == 1 }
             try await self.await(1, waiting: 2, in: .normal)
             host.advance(by: .seconds(1))
             pages.release()
